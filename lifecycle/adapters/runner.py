@@ -1,0 +1,134 @@
+"""One playbook run through ansible-runner: a playbook's path in, one outcome per node out."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lifecycle.core.errors import RunnerFailed
+
+# Lines of Ansible's own output kept for the error message when a run ends before any node did.
+TAIL_LINES = 12
+
+# Ansible's event names, and what they say about a node.
+_NODE_EVENTS = {
+    "runner_on_ok": "ok",
+    "runner_on_failed": "failed",
+    "runner_on_unreachable": "unreachable",
+    "runner_on_skipped": "ok",
+}
+
+
+@dataclass(slots=True)
+class PlayResult:
+    """How a run went.
+
+    nodes: node → ok, failed or unreachable, for every node Ansible finished with. cut_short: the run
+    was stopped from here (deadline or signal). rc: ansible-playbook's own exit code, None if killed.
+    tail: the last lines Ansible printed.
+    """
+
+    nodes: dict[str, str] = field(default_factory=dict)
+    cut_short: bool = False
+    rc: int | None = None
+    no_hosts: bool = False
+    tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
+
+
+class PlaybookRun:
+    """A running ansible-playbook. Owns its private folder and its thread; `wait` ends both."""
+
+    def __init__(
+        self,
+        playbook: Path,
+        *,
+        private_dir: Path,
+        inventory: Path,
+        env: Mapping[str, str],
+        forks: int | None = None,
+        limit: str | None = None,
+        on_node: Callable[[str, str], None] | None = None,
+    ) -> None:
+        self._private_dir = private_dir
+        self._on_node = on_node
+        self._stop = threading.Event()
+        self.result = PlayResult()
+        # Left behind by a killed run: it holds the environment of that run, so it goes first.
+        shutil.rmtree(private_dir, ignore_errors=True)
+        private_dir.mkdir(parents=True, mode=0o700)
+        self._arguments: dict[str, Any] = {
+            "private_data_dir": str(private_dir),
+            "playbook": str(playbook),
+            "inventory": str(inventory.absolute()),
+            "project_dir": str(playbook.parent),
+            "envvars": dict(env),
+            "quiet": True,
+            "suppress_env_files": True,
+            "suppress_output_file": True,
+            "event_handler": self._on_event,
+            "cancel_callback": self._stop.is_set,
+        }
+        if forks is not None:
+            self._arguments["forks"] = forks
+        if limit is not None:
+            self._arguments["limit"] = limit
+        self._thread: threading.Thread | None = None
+        self._runner: Any = None
+
+    def start(self) -> None:
+        """Start Ansible and return at once; the caller's own imports overlap with Ansible's."""
+        import ansible_runner
+
+        self._thread, self._runner = ansible_runner.run_async(**self._arguments)
+
+    def wait(self, seconds: float | None) -> PlayResult:
+        """Wait for the end, at most `seconds`; past that the run is stopped and marked cut_short."""
+        assert self._thread is not None, "start() comes before wait()"
+        try:
+            self._thread.join(seconds)
+            if self._thread.is_alive():
+                self.stop()
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            shutil.rmtree(self._private_dir, ignore_errors=True)
+        self.result.rc = self._runner.rc
+        return self.result
+
+    def stop(self) -> None:
+        """End Ansible and its ssh children, and wait until they are gone."""
+        self.result.cut_short = True
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _on_event(self, event: Mapping[str, Any]) -> bool:
+        name = event.get("event")
+        if line := event.get("stdout"):
+            self.result.tail.extend(str(line).splitlines())
+        if name == "playbook_on_no_hosts_matched":
+            self.result.no_hosts = True
+        if name in _NODE_EVENTS:
+            data = event.get("event_data", {})
+            node = data.get("host")
+            if node is not None:
+                self.result.nodes[node] = _NODE_EVENTS[name]
+                if self._on_node is not None:
+                    self._on_node(node, _NODE_EVENTS[name])
+        return False  # nothing of it needs to stay on disk
+
+
+def failed(result: PlayResult, inventory: Path) -> RunnerFailed:
+    """The error for a run in which Ansible ended before it finished with any node."""
+    said = "\n    ".join(line for line in result.tail if line.strip()) or "(nothing)"
+    return RunnerFailed(
+        f"Ansible ended with code {result.rc} before any node answered. Its last words:\n    {said}",
+        means="No node was read; what the ledger knew before is unchanged.",
+        remedy=f"Try: ansible-inventory -i {inventory} --list, then ansible-playbook -i {inventory} playbooks/sweep.yml",
+    )

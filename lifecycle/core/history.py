@@ -1,0 +1,104 @@
+"""What the ledger hands to the judge: one node with the life of its cards, oldest first.
+
+Bodies stay encoded until a rule needs them: judging 100,000 cards touches two or three counters
+samples per card, not all of them. Times are epoch milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from lifecycle.core.facts import Ecc, Health, Host, Identity, Limits, Modes, Remap, RetiredPages
+
+
+class StaticFacts(msgspec.Struct, frozen=True):
+    """The slow groups of a card; unknown groups are ignored."""
+
+    identity: Identity = Identity()
+    modes: Modes = Modes()
+    limits: Limits = Limits()
+
+
+class MemoryFacts(msgspec.Struct, frozen=True):
+    """The counters and flags of a card that rules follow over time."""
+
+    ecc: Ecc = Ecc()
+    remap: Remap = Remap()
+    retired_pages: RetiredPages = RetiredPages()
+    health: Health = Health()
+
+
+@dataclass(slots=True)
+class Sample:
+    """One reading of one card: when, and its memory groups still encoded as JSON.
+
+    `boot_id` tells driver loads apart; None where the node did not say.
+    """
+
+    at: int
+    memory: bytes | str
+    boot_id: str | None = None
+
+
+@dataclass(slots=True)
+class HeatSample:
+    """GPU temperature in °C at one time."""
+
+    at: int
+    celsius: float
+
+
+@dataclass(slots=True)
+class CardHistory:
+    """One card as the ledger knows it at as-of.
+
+    present: seen in the node's newest readable observation. outcome: how the last attempt to read it
+    went. static and live are the newest bodies (JSON), or None where none was ever read.
+    """
+
+    uuid: str
+    node: str
+    pci: str | None
+    state: str
+    present: bool
+    outcome: str
+    last_read_at: int | None
+    samples: Sequence[Sample]
+    heat: Sequence[HeatSample] = ()
+    static: bytes | str | None = None
+    live: bytes | str | None = None
+    non_production: bool = False
+
+
+@dataclass(slots=True)
+class SeatTrouble:
+    """A card entry without a UUID in the newest observation: lost, hung or crashed before it named itself."""
+
+    pci: str | None
+    outcome: str
+    detail: str
+
+
+@dataclass(slots=True)
+class NodeHistory:
+    """One node at as-of, with the cards last read there.
+
+    reach and reach_detail are those of the newest attempt; host is the newest readable host body.
+    previous_cards: how many cards the last readable observation before the newest one held.
+    """
+
+    node: str
+    observed_at: int | None
+    reach: str
+    reach_detail: str
+    simulated: bool
+    host: Host | None
+    host_at: int | None
+    cards: list[CardHistory]
+    troubles: list[SeatTrouble] = field(default_factory=list)
+    previous_cards: int | None = None
+    expected_cards: int | None = None
+    pool: str | None = None

@@ -1,0 +1,1 @@
+"""Documents in, strings out: text, JSON, HTML and Prometheus textfile."""
