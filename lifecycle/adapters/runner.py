@@ -41,7 +41,10 @@ class PlayResult:
 
 
 class PlaybookRun:
-    """A running ansible-playbook. Owns its private folder and its thread; `wait` ends both."""
+    """A running ansible-playbook, started when made; the caller's own imports overlap with Ansible's.
+
+    Owns its private folder and its thread; `wait` ends both.
+    """
 
     def __init__(
         self,
@@ -61,7 +64,7 @@ class PlaybookRun:
         # Left behind by a killed run: it holds the environment of that run, so it goes first.
         shutil.rmtree(private_dir, ignore_errors=True)
         private_dir.mkdir(parents=True, mode=0o700)
-        self._arguments: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "private_data_dir": str(private_dir),
             "playbook": str(playbook),
             "inventory": str(inventory.absolute()),
@@ -74,21 +77,13 @@ class PlaybookRun:
             "cancel_callback": self._stop.is_set,
         }
         if forks is not None:
-            self._arguments["forks"] = forks
+            arguments["forks"] = forks
         if limit is not None:
-            self._arguments["limit"] = limit
-        self._thread: threading.Thread | None = None
-        self._runner: Any = None
-
-    def start(self) -> None:
-        """Start Ansible and return at once; the caller's own imports overlap with Ansible's."""
-        import ansible_runner
-
-        self._thread, self._runner = ansible_runner.run_async(**self._arguments)
+            arguments["limit"] = limit
+        self._thread, self._runner = _start(arguments)
 
     def wait(self, seconds: float | None) -> PlayResult:
         """Wait for the end, at most `seconds`; past that the run is stopped and marked cut_short."""
-        assert self._thread is not None, "start() comes before wait()"
         try:
             self._thread.join(seconds)
             if self._thread.is_alive():
@@ -105,8 +100,7 @@ class PlaybookRun:
         """End Ansible and its ssh children, and wait until they are gone."""
         self.result.cut_short = True
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
 
     def _on_event(self, event: Mapping[str, Any]) -> bool:
         name = event.get("event")
@@ -124,11 +118,18 @@ class PlaybookRun:
         return False  # nothing of it needs to stay on disk
 
 
+def _start(arguments: dict[str, Any]) -> tuple[threading.Thread, Any]:
+    import ansible_runner
+
+    thread, runner = ansible_runner.run_async(**arguments)
+    return thread, runner
+
+
 def failed(result: PlayResult, inventory: Path) -> RunnerFailed:
     """The error for a run in which Ansible ended before it finished with any node."""
     said = "\n    ".join(line for line in result.tail if line.strip()) or "(nothing)"
     return RunnerFailed(
         f"Ansible ended with code {result.rc} before any node answered. Its last words:\n    {said}",
         means="No node was read; what the ledger knew before is unchanged.",
-        remedy=f"Try: ansible-inventory -i {inventory} --list, then ansible-playbook -i {inventory} playbooks/sweep.yml",
+        remedy=f"Try: ansible-playbook -i {inventory} playbooks/sweep.yml -vv",
     )

@@ -56,7 +56,10 @@ class CardHistory:
     """One card as the ledger knows it at as-of.
 
     present: seen in the node's newest readable observation. outcome: how the last attempt to read it
-    went. static and live are the newest bodies (JSON), or None where none was ever read.
+    went. failed: (time, outcome) of the attempts since the last one that read it, oldest first; it may
+    be left empty, then only `outcome` is known. static and live are the newest bodies (JSON), or None
+    where none was ever read. state_since: when the card entered its state, None where it never changed.
+    heat: oldest first, at least the 30 days before as-of.
     """
 
     uuid: str
@@ -71,15 +74,21 @@ class CardHistory:
     static: bytes | str | None = None
     live: bytes | str | None = None
     non_production: bool = False
+    failed: Sequence[tuple[int, str]] = ()
+    state_since: int | None = None
 
 
 @dataclass(slots=True)
 class SeatTrouble:
-    """A card entry without a UUID in the newest observation: lost, hung or crashed before it named itself."""
+    """A card entry without a UUID in the newest observation: lost, hung or crashed before it named itself.
+
+    tries: how many observations in a row, the newest included, had trouble at this seat.
+    """
 
     pci: str | None
     outcome: str
     detail: str
+    tries: int = 1
 
 
 @dataclass(slots=True)

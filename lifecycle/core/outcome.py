@@ -17,7 +17,9 @@ def exit_code(verdicts: Verdicts, *, incomplete: bool = False) -> Exit:
     node_worst = _worst(node.verdict for node in verdicts.nodes)
     if max(worst, node_worst) >= Action.reset:
         return Exit.ACTION_NEEDED
-    unknown = any(v.verdict == "unknown" for v in (*verdicts.cards, *verdicts.nodes))
+    unknown = any(card.verdict == "unknown" for card in verdicts.cards) or any(
+        node.verdict == "unknown" for node in verdicts.nodes
+    )
     nothing = not verdicts.cards
     if unknown or nothing or incomplete:
         return Exit.INCOMPLETE
