@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -55,6 +57,7 @@ class PlaybookRun:
         env: Mapping[str, str],
         forks: int | None = None,
         limit: str | None = None,
+        variables: Mapping[str, str] | None = None,
         on_node: Callable[[str, str], None] | None = None,
     ) -> None:
         self._private_dir = private_dir
@@ -69,7 +72,8 @@ class PlaybookRun:
             "playbook": str(playbook),
             "inventory": str(inventory.absolute()),
             "project_dir": str(playbook.parent),
-            "envvars": dict(env),
+            "envvars": {**env, "PATH": _path()},
+            "extravars": dict(variables or {}),
             "quiet": True,
             "suppress_env_files": True,
             "suppress_output_file": True,
@@ -116,6 +120,11 @@ class PlaybookRun:
                 if self._on_node is not None:
                     self._on_node(node, _NODE_EVENTS[name])
         return False  # nothing of it needs to stay on disk
+
+
+def _path() -> str:
+    """PATH with this interpreter's neighbours first, so that the pinned ansible-playbook is the one that runs."""
+    return os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 
 def _start(arguments: dict[str, Any]) -> tuple[threading.Thread, Any]:

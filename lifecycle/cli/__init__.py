@@ -17,7 +17,7 @@ from lifecycle.core.errors import MusterError
 @click.option(
     "--ledger",
     metavar="URL",
-    help="The ledger as an SQLAlchemy URL (default: $MUSTER_LEDGER, else an SQLite file under the XDG state folder).",
+    help="The ledger, an SQLAlchemy URL (default: $MUSTER_LEDGER, else SQLite in the XDG state folder).",
 )
 @click.pass_context
 def muster(context: click.Context, ledger: str | None) -> None:

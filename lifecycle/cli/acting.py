@@ -11,10 +11,11 @@ _HELP = {
     "retire": "Record that TARGET is retired: final, it never returns to production.",
     "release": "Record that TARGET may serve again. A retired card is refused.",
 }
+_TARGET = "TARGET is a full card UUID, card:UUID, node:NAME or board:SERIAL."
 
 
 def _recording(verb: str) -> click.Command:
-    @click.command(verb, help=_HELP[verb] + " TARGET is a full card UUID, card:UUID, node:NAME or board:SERIAL.")
+    @click.command(verb, help=f"{_HELP[verb]} {_TARGET}")
     @click.argument("target")
     @click.option("--reason", required=True, metavar="TEXT", help="Why; it stays in the ledger.")
     @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -34,4 +35,3 @@ def _recording(verb: str) -> click.Command:
 
 
 COMMANDS: tuple[click.Command, ...] = tuple(_recording(verb) for verb in _HELP)
-

@@ -44,9 +44,11 @@ def progress_bar(title: str, *, wanted: bool) -> Iterator[Progress]:
 @policy_option()
 @json_option()
 @click.option("--quiet", is_flag=True, help="Print nothing when all is well (for cron).")
-@click.option("--deadline", type=click.FloatRange(min=1), metavar="SECONDS", default=3600.0, show_default=True,
-              help="End after this time; nodes not reached by then are unread.")  # fmt: skip
-@click.option("--forks", type=click.IntRange(min=1), help="Nodes read at the same time (default: ansible.cfg's).")
+@click.option("--deadline", type=click.FloatRange(min=1), metavar="SECONDS", default=3600.0,
+              show_default=True, help="End by then; nodes not reached are unread.")  # fmt: skip
+@click.option(
+    "--forks", type=click.IntRange(min=1), help="Nodes read at the same time (default: ansible.cfg's)."
+)
 @click.pass_context
 def sweep(
     context: click.Context,
@@ -75,7 +77,9 @@ def sweep(
 @click.option("--at", metavar="ISO8601", help="The time of the reading, whatever the documents say.")
 @json_option()
 @click.pass_context
-def ingest(context: click.Context, files: tuple[Path, ...], node: str | None, at: str | None, as_json: bool) -> None:
+def ingest(
+    context: click.Context, files: tuple[Path, ...], node: str | None, at: str | None, as_json: bool
+) -> None:
     """Take in facts documents (spool files). The same document again changes nothing."""
     from lifecycle.workflows.ingest import ingest_files
 

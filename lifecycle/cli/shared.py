@@ -60,16 +60,24 @@ def as_of_option() -> Decorator:
 
 
 def policy_option() -> Decorator:
-    return click.option("--policy", metavar="NAME|FILE", help="A policy's name under policy/, or a file (default: owner).")
+    return click.option(
+        "--policy", metavar="NAME|FILE", help="A policy's name under policy/, or a file (default: owner)."
+    )
 
 
 def inventory_options() -> Decorator:
     """`-i` and `--limit` as in Ansible."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        function = click.option("--limit", metavar="PATTERN", help="Only these nodes, as in Ansible.")(function)
+        function = click.option("--limit", metavar="PATTERN", help="Only these nodes, as in Ansible.")(
+            function
+        )
         return click.option(
-            "-i", "--inventory", envvar="ANSIBLE_INVENTORY", type=click.Path(path_type=Path), required=True,
+            "-i",
+            "--inventory",
+            envvar="ANSIBLE_INVENTORY",
+            type=click.Path(path_type=Path),
+            required=True,
             help="The inventory, as in Ansible ($ANSIBLE_INVENTORY is honoured).",
         )(function)
 

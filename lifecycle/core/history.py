@@ -59,7 +59,9 @@ class CardHistory:
     went. failed: (time, outcome) of the attempts since the last one that read it, oldest first; it may
     be left empty, then only `outcome` is known. static and live are the newest bodies (JSON), or None
     where none was ever read. state_since: when the card entered its state, None where it never changed.
-    heat: oldest first, at least the 30 days before as-of.
+    heat: oldest first, at least the 30 days before as-of. first_seen_at and last_seen_at: anywhere, and
+    at this node. claimed_by: other nodes that show the same UUID at practically the same time, so that one
+    of them is wrong; each of them has a CardHistory of its own, made from its own readings alone.
     """
 
     uuid: str
@@ -76,11 +78,14 @@ class CardHistory:
     non_production: bool = False
     failed: Sequence[tuple[int, str]] = ()
     state_since: int | None = None
+    first_seen_at: int | None = None
+    last_seen_at: int | None = None
+    claimed_by: Sequence[str] = ()
 
 
 @dataclass(slots=True)
 class SeatTrouble:
-    """A card entry without a UUID in the newest observation: lost, hung or crashed before it named itself.
+    """A card entry without a UUID in the newest readable observation: lost, hung or crashed before it named itself.
 
     tries: how many observations in a row, the newest included, had trouble at this seat.
     """
@@ -111,3 +116,4 @@ class NodeHistory:
     previous_cards: int | None = None
     expected_cards: int | None = None
     pool: str | None = None
+    state: str = "enrolled"

@@ -28,6 +28,7 @@ from lifecycle.core.report_unread import (
     age_seconds,
     card_subject,
     epoch_seconds,
+    last_read,
     reading_ages,
     reading_gaps,
     seat_order,
@@ -64,7 +65,7 @@ def build_report(
     """Arrange verdicts as a report.
 
     generated_at: ISO 8601. sweep: the newest sweep; last_complete defaults to it where it was complete.
-    pools: node → pool. fleet: a name for the title.
+    pools: node → pool, where it differs from the verdicts. fleet: a name for the title.
     """
     nodes = _node_lines(verdicts, pools or {})
     todo, watching = _due(verdicts)
@@ -103,7 +104,7 @@ def _node_lines(verdicts: Verdicts, pools: Mapping[str, str]) -> list[Pool]:
     grouped: dict[str | None, list[NodeLine]] = {}
     for name in sorted(cells):
         node = own.get(name) or NodeVerdict(name, "unknown", [], reach="not_read")
-        grouped.setdefault(pools.get(name), []).append(_line(node, cells[name], verdicts.as_of))
+        grouped.setdefault(pools.get(name, node.pool), []).append(_line(node, cells[name], verdicts.as_of))
     ordered = sorted(grouped, key=lambda pool: (pool is None, pool or ""))
     return [Pool(pool, grouped[pool]) for pool in ordered]
 
@@ -115,8 +116,8 @@ def _cell(card: CardVerdict, as_of: str) -> CardCell:
 
 def _line(node: NodeVerdict, cells: list[CardCell], as_of: str) -> NodeLine:
     worst = SEVERITY[max(Action[v] for v in (node.verdict, *(cell.verdict for cell in cells)))]
-    age = age_seconds(node.observed_at, as_of)
-    return NodeLine(node.node, node.verdict, worst, node.reach, node.observed_at, age, cells)
+    read = last_read(node, [cell.observed_at for cell in cells])
+    return NodeLine(node.node, node.verdict, worst, node.reach, read, age_seconds(read, as_of), cells)
 
 
 def _due(verdicts: Verdicts) -> tuple[list[Todo], list[Todo]]:
@@ -130,8 +131,8 @@ def _due(verdicts: Verdicts) -> tuple[list[Todo], list[Todo]]:
 
 
 def _entry(subject: Subject, verdict: ActionName, findings: list[Finding]) -> Todo:
-    """Findings that count come before those that only observe, the worst first."""
-    ranked = sorted(findings, key=lambda f: (f.enforce == "observe", -Action[f.action], f.rule, f.id))
+    """The worst finding first, since it is the reason for the verdict; of equals the one that acts."""
+    ranked = sorted(findings, key=lambda f: (-Action[f.action], f.enforce == "observe", f.rule, f.id))
     return Todo(subject, verdict, ranked)
 
 

@@ -54,8 +54,9 @@ class Todo(msgspec.Struct, frozen=True):
 class NotRead(msgspec.Struct, frozen=True):
     """A node, or cards of one node with the same reasons, without a usable reading.
 
-    whole_node: the node itself could not be read; `cards` are then the cards last known there. age_s:
-    seconds from the last good reading to as-of; None where there never was one.
+    whole_node: the node was not reached; `cards` are then the cards last known there. Without cards the
+    entry is about the node itself. age_s: seconds from the last good reading to as-of; None where there
+    never was one.
     """
 
     node: str
@@ -65,6 +66,11 @@ class NotRead(msgspec.Struct, frozen=True):
     remedy: str | None
     observed_at: str | None
     age_s: int | None
+
+    @property
+    def is_node(self) -> bool:
+        """Whether this is about a node rather than about some of its cards."""
+        return self.whole_node or not self.cards
 
 
 class Gap(msgspec.Struct, frozen=True):

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
+from collections.abc import Iterable
 
+from lifecycle.core.errors import BadArgument
 from lifecycle.core.findings import CardVerdict, Finding, NodeVerdict, Verdicts
 from lifecycle.core.report_model import Age, Gap, NotRead, Subject, SweepSummary
+from lifecycle.core.times import parse_iso
+
+MS_PER_SECOND = 1_000
 
 
 def epoch_seconds(moment: str | None) -> int | None:
-    """Seconds since 1970 of an ISO 8601 time; None where there is none or it cannot be read.
-
-    A time without an offset is taken as UTC.
-    """
+    """Whole seconds since 1970 of an ISO 8601 time; None where there is none or it cannot be read."""
     if moment is None:
         return None
     try:
-        parsed = datetime.fromisoformat(moment)
-    except ValueError:
+        return parse_iso(moment, what="A time in the report") // MS_PER_SECOND
+    except BadArgument:
         return None
-    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
 
 
 def age_seconds(observed_at: str | None, as_of: str) -> int | None:
@@ -42,31 +42,46 @@ def seat_order(card: CardVerdict) -> tuple[str, str, str]:
     return card.node, card.pci or "", card.uuid
 
 
+def last_read(node: NodeVerdict | None, cards: Iterable[str | None]) -> str | None:
+    """The newest good reading of a node: of its cards, or of the node itself where it was reached."""
+    times = [*cards, node.observed_at if node and node.reach == "ok" else None]
+    known = [(seconds, moment) for moment in times if (seconds := epoch_seconds(moment)) is not None]
+    return max(known)[1] if known else None
+
+
 def unread_subjects(verdicts: Verdicts, sweep: SweepSummary | None) -> list[NotRead]:
     """Unread nodes first, then the unknown cards of nodes that were read.
 
-    A node that a later observation read is not listed, whatever an older sweep said of it.
+    What the sweep did not read counts until a reading from after its start says otherwise.
     """
     judged = {node.node: node for node in verdicts.nodes}
-    swept = {name: why for name, why in (sweep.not_read if sweep else {}).items() if not _read(judged, name)}
+    swept = _still_unread(judged, sweep)
     dark = {name for name, node in judged.items() if node.reach != "ok"} | set(swept)
     doubtful = {name for name, node in judged.items() if node.verdict == "unknown"}
-    held: dict[str, list[Subject]] = {name: [] for name in dark}
+    held: dict[str, list[CardVerdict]] = {name: [] for name in dark}
     lit: list[CardVerdict] = []
     for card in sorted(verdicts.cards, key=seat_order):
         if card.node in dark:
-            held[card.node].append(card_subject(card))
+            held[card.node].append(card)
         elif card.verdict == "unknown":
             lit.append(card)
     nodes = [
-        _unread_node(judged.get(name), name, swept.get(name), held.get(name, []), verdicts.as_of)
+        _unread_node(name, judged.get(name), swept.get(name), held.get(name), verdicts.as_of)
         for name in sorted(dark | doubtful)
     ]
     return nodes + _unread_cards(lit, verdicts.as_of)
 
 
-def _read(judged: dict[str, NodeVerdict], name: str) -> bool:
-    return name in judged and judged[name].reach == "ok"
+def _still_unread(judged: dict[str, NodeVerdict], sweep: SweepSummary | None) -> dict[str, str]:
+    if sweep is None:
+        return {}
+    start = epoch_seconds(sweep.started_at)
+
+    def read_since(node: NodeVerdict | None) -> bool:
+        at = epoch_seconds(node.observed_at) if node and node.reach == "ok" else None
+        return at is not None and start is not None and at >= start
+
+    return {name: why for name, why in sweep.not_read.items() if not read_since(judged.get(name))}
 
 
 def _unknown(findings: list[Finding]) -> tuple[list[str], str | None]:
@@ -76,15 +91,16 @@ def _unknown(findings: list[Finding]) -> tuple[list[str], str | None]:
 
 
 def _unread_node(
-    node: NodeVerdict | None, name: str, swept: str | None, cards: list[Subject], as_of: str
+    name: str, node: NodeVerdict | None, swept: str | None, cards: list[CardVerdict] | None, as_of: str
 ) -> NotRead:
+    """cards: those last known in a node that was not reached; None where it was, but says too little."""
     reasons, remedy = _unknown(node.findings) if node else ([], None)
-    observed_at = node.observed_at if node else None
-    reach = node.reach.replace("_", " ") if node else "never read"
+    observed_at = last_read(node, [card.observed_at for card in cards or ()])
+    reach = node.reach.replace("_", " ") if node else "not read"
     return NotRead(
         node=name,
-        whole_node=True,
-        cards=cards,
+        whole_node=cards is not None,
+        cards=[card_subject(card) for card in cards or ()],
         reasons=reasons or [swept or reach],
         remedy=remedy,
         observed_at=observed_at,
@@ -97,9 +113,7 @@ def _unread_cards(cards: list[CardVerdict], as_of: str) -> list[NotRead]:
     grouped: dict[tuple[str, tuple[str, ...], str | None, str | None], list[Subject]] = {}
     for card in cards:
         reasons, remedy = _unknown(card.findings)
-        if card.stale and not reasons:
-            reasons = ["the last reading is too old"]
-        why = tuple(reasons + card.missing) or ("not read",)
+        why = tuple(reasons or card.missing) or ("the last reading is too old" if card.stale else "not read",)
         grouped.setdefault((card.node, why, remedy, card.observed_at), []).append(card_subject(card))
     return [
         NotRead(node, False, subjects, list(why), remedy, seen, age_seconds(seen, as_of))

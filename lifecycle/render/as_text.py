@@ -28,7 +28,7 @@ SIGNS_MAX = 32
 ENTRIES_MAX = 200
 """Most entries per list in a mail; what is left out is counted and the command that lists it is named."""
 
-NODE_COLUMN = 22
+COLUMN_GAP = 2
 
 
 def render_text(
@@ -39,7 +39,7 @@ def render_text(
     list_all_up_to: int = LIST_ALL_UP_TO,
     entries_max: int = ENTRIES_MAX,
 ) -> str:
-    """The whole report as text, `width` columns wide (at least 40), ending in a newline.
+    """The whole report as text, `width` columns wide (at least 40), without a last line end.
 
     In fleets of more than `list_all_up_to` nodes healthy nodes are counted, not listed.
     """
@@ -87,33 +87,43 @@ def _tally(counts: dict[ActionName, int]) -> str:
 
 
 def _map(page: Page, report: Report, list_all_up_to: int) -> None:
-    summarise = len(report.nodes) > list_all_up_to
     page.put()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
-    for title in ("Node", "Verdict", "Cards", "Last read", "Model"):
-        table.add_column(title, no_wrap=True, overflow="crop", header_style="")
-    wide = page.width >= 72
-    table.columns[-1].max_width = max(page.width - 60, 0) if wide else 1
-    for pool in report.pools:
-        if pool.name is not None:
-            table.add_row(Text(visible(pool.name, NODE_COLUMN), style="bold"))
-        _pool_rows(table, pool, summarise, wide)
+    everything = len(report.nodes) <= list_all_up_to
+    rows = [row for pool in report.pools for row in _pool_rows(pool, everything)]
+    titles = ("Node", "Verdict", "Cards", "Last read", "Model")
+    longest = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    verdict, cards, last = longest[1:4]
+    room = page.width - verdict - cards - last - 4 * COLUMN_GAP
+    node = min(longest[0], room - room // 3)
+    table = Table(box=None, pad_edge=False, padding=(0, COLUMN_GAP, 0, 0), show_edge=False)
+    for title, width in zip(titles, (node, verdict, cards, last, room - node), strict=True):
+        table.add_column(title, width=width, no_wrap=True, overflow="crop", header_style="")
+    for name, *cells, models in rows:
+        table.add_row(_cut(name, node), *cells, _cut(models, room - node))
     page.put(table)
     page.put()
-    page.hanging("", "   ".join(f"{LOOKS[name].sign} {name}" for name in SEVERITY), 0)
+    page.hanging("", "  ".join(f"{LOOKS[name].sign} {name}" for name in SEVERITY), 0)
 
 
-def _pool_rows(table: Table, pool: Pool, summarise: bool, wide: bool) -> None:
-    shown = [node for node in pool.nodes if not (summarise and _healthy(node))]
+def _cut(text: Text, width: int) -> Text:
+    return Text(visible(text.plain, width, absent=""), style=text.style)
+
+
+def _pool_rows(pool: Pool, everything: bool) -> list[tuple[Text, Text, Text, Text, Text]]:
+    """The pool's title, its nodes, and a line for the healthy ones that are only counted."""
+    lead, nothing = ("" if pool.name is None else "  "), Text()
+    rows = [] if pool.name is None else [(Text(visible(pool.name), "bold"), *(nothing,) * 4)]
+    shown = [node for node in pool.nodes if everything or not _healthy(node)]
     for node in shown:
-        worst = Text(node.worst, style=LOOKS[node.worst].style)
-        name = ("  " if pool.name is not None else "") + visible(node.node, NODE_COLUMN - 2)
-        table.add_row(name, worst, _signs(node), age(node.age_s), _models(node) if wide else "")
+        worst = Text(node.worst, LOOKS[node.worst].style)
+        name, last = Text(lead + visible(node.node)), Text(age(node.age_s))
+        rows.append((name, worst, _signs(node), last, Text(_models(node))))
     healthy = len(pool.nodes) - len(shown)
     if healthy:
         cards = sum(len(node.cards) for node in pool.nodes) - sum(len(node.cards) for node in shown)
-        lead = "  " if pool.name is not None else ""
-        table.add_row(f"{lead}{count(healthy, 'node')} more", "ok", count(cards, "card"))
+        name = Text(f"{lead}{healthy:,} more {'node' if healthy == 1 else 'nodes'}")
+        rows.append((name, Text("ok", LOOKS["ok"].style), Text(count(cards, "card")), nothing, nothing))
+    return rows
 
 
 def _healthy(node: NodeLine) -> bool:
@@ -136,15 +146,17 @@ def _models(node: NodeLine) -> str:
 
 
 def subject_line(subject: Subject) -> str:
-    """Where it is and what it is, each part harmless: node, PCI address, short UUID, serial, model."""
+    """Where it is and what it is: node, PCI address, model."""
     if subject.kind == "node":
         return f"{visible(subject.node)} (node)"
-    parts = [visible(subject.node), visible(subject.pci, absent="seat unknown"), visible(subject.short_uuid)]
-    if subject.serial:
-        parts.append(f"S/N {visible(subject.serial)}")
-    if subject.model:
-        parts.append(model(subject.model))
+    parts = [visible(subject.node), visible(subject.pci, absent="seat unknown"), model(subject.model)]
     return "  ".join(parts)
+
+
+def _card_line(page: Page, subject: Subject) -> None:
+    if subject.kind == "card":
+        serial = visible(subject.serial, absent="not read")
+        page.hanging("Card  ", f"{visible(subject.short_uuid)}  S/N {serial}", 4)
 
 
 def _entries(page: Page, title: str, entries: list[Todo], entries_max: int, *, full: bool) -> None:
@@ -157,26 +169,26 @@ def _entries(page: Page, title: str, entries: list[Todo], entries_max: int, *, f
         style = LOOKS[entry.verdict].style if Action[entry.verdict] >= Action.reset else ""
         lead = f"{entry.verdict.upper() if full else entry.verdict:<11}"
         page.hanging(lead, subject_line(entry.subject), 2, style)
+        _card_line(page, entry.subject)
         for number, finding in enumerate(entry.findings):
-            _finding(page, finding, first=full and number == 0)
+            _finding(page, finding, first=number == 0, full=full)
     _rest(page, len(entries) - entries_max)
 
 
-def _finding(page: Page, finding: Finding, *, first: bool) -> None:
-    """The first finding with all its evidence; the others in a line each."""
+def _finding(page: Page, finding: Finding, *, first: bool, full: bool) -> None:
+    """The first finding of an entry that asks for action with its evidence, the others in short."""
     note = " (observed only)" if finding.enforce == "observe" else ""
+    rule = visible(finding.rule)
     if not first:
-        page.hanging(
-            "", f"also {finding.action}{note}: {sentence(finding.reason)} [{visible(finding.rule)}]", 4
-        )
+        page.hanging("Also  ", f"{finding.action}{note}: {sentence(finding.reason)} [{rule}]", 4)
         return
-    page.hanging("Why   ", sentence(finding.reason) + note, 4)
+    page.hanging("Why   ", f"{sentence(finding.reason)}{note}" + ("" if full else f" [{rule}]"), 4)
     page.hanging("Do    ", sentence(finding.remedy), 4)
-    evidence = [
-        measured(finding.observed, finding.threshold, finding.unit),
-        period(finding.since, finding.until),
-    ]
-    page.hanging("Rule  ", ", ".join([visible(finding.rule), *(part for part in evidence if part)]), 4)
+    if not full:
+        return
+    seen = measured(finding.observed, finding.threshold, finding.unit)
+    evidence = [rule, seen, period(finding.since, finding.until)]
+    page.hanging("Rule  ", ", ".join(part for part in evidence if part), 4)
     if finding.source:
         page.hanging("From  ", sentence(finding.source), 4)
 
@@ -203,14 +215,16 @@ def _not_read(page: Page, report: Report, entries_max: int) -> None:
 
 
 def _unread(page: Page, entry: NotRead) -> None:
-    if entry.whole_node:
+    if entry.is_node:
         with_cards = f", with its {count(len(entry.cards), 'card')}" if entry.cards else ""
         name = f"{visible(entry.node)} (node{with_cards})"
     elif len(entry.cards) == 1:
         name = subject_line(entry.cards[0])
     else:
         name = f"{visible(entry.node)}  {count(len(entry.cards), 'card')}"
-    page.hanging("unknown    ", name, 2)
+    page.hanging(f"{'unknown':<11}", name, 2)
+    if not entry.is_node and len(entry.cards) == 1:
+        _card_line(page, entry.cards[0])
     page.hanging("Why   ", "; ".join(sentence(reason) for reason in entry.reasons), 4)
     if entry.remedy:
         page.hanging("Do    ", sentence(entry.remedy), 4)
@@ -221,5 +235,7 @@ def _unread(page: Page, entry: NotRead) -> None:
 def _stale(page: Page, stale: list[Age]) -> None:
     cards = sum(len(entry.cards) for entry in stale)
     oldest = max(stale, key=lambda entry: entry.age_s or 0)
-    text = f"{count(cards, 'card')} with a stale last reading; the oldest, on {visible(oldest.node)}, is {age(oldest.age_s)} old"
+    text = f"{count(cards, 'card')} with a stale last reading"
+    if oldest.age_s is not None:
+        text += f"; the oldest, on {visible(oldest.node)}, is {age(oldest.age_s)} old"
     page.hanging("", text, 2)

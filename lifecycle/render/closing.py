@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lifecycle.core.findings import Action, ActionName
 from lifecycle.core.report import Report
 from lifecycle.render.visible import count, listed
 
@@ -16,7 +15,8 @@ def closing(report: Report) -> str:
     unproven = _unproven(report)
     if not asking and not unproven:
         watched = f"; {count(len(report.watching), 'subject')} watched" if report.watching else ""
-        return f"All {count(cards, 'card')} on {count(nodes, 'node')} were read and nothing asks for action{watched}."
+        fleet = f"All {count(cards, 'card')} on {count(nodes, 'node')} were read"
+        return f"{fleet} and nothing asks for action{watched}."
     parts = [
         asking or "Nothing asks for action",
         *([f"{unproven} could not be read or proven"] if unproven else []),
@@ -33,16 +33,6 @@ def _asking(report: Report) -> str:
 
 
 def _unproven(report: Report) -> str:
-    nodes = sum(1 for entry in report.not_read if entry.whole_node)
+    nodes = sum(1 for entry in report.not_read if entry.is_node)
     cards = report.card_counts["unknown"]
     return listed([count(n, noun) for n, noun in ((nodes, "node"), (cards, "card")) if n])
-
-
-def worst(report: Report) -> ActionName:
-    """The worst verdict of the fleet; `unknown` where nothing is known."""
-    found = [
-        name
-        for name in (*report.card_counts, *report.node_counts)
-        if report.card_counts[name] or report.node_counts[name]
-    ]
-    return max(found, key=lambda name: Action[name]) if found else "unknown"

@@ -1,8 +1,8 @@
 """How each verdict looks: a sign, two pairs of colours, a terminal style.
 
-The sign alone tells verdicts apart (mail, print, colour-blind readers). Colours go from light to dark
-with severity in the light scheme and from dark to light in the dark one, so that the order survives
-every kind of colour vision; tests hold them to WCAG 2.2, 1.4.3 (contrast of at least 4.5 to 1).
+The sign alone tells verdicts apart (mail, print, colour-blind readers). From watch to retire colours go
+from light to dark in the light scheme and from dark to light in the dark one, so that their order
+survives every kind of colour vision. Tests hold them to WCAG 2.2, 1.4.3: contrast of at least 4.5 to 1.
 """
 
 from __future__ import annotations
@@ -31,3 +31,15 @@ LOOKS: dict[ActionName, Look] = {
     "rma": Look("M", ("#8c2163", "#ffffff"), ("#f2a7d3", "#3a0626"), "bold magenta"),
     "retire": Look("X", ("#2a1838", "#ffffff"), ("#f4effa", "#2a1838"), "bold reverse red"),
 }
+
+PAGE: dict[str, tuple[str, str]] = {
+    "page": ("#fbfbfa", "#12161d"),
+    "raised": ("#ffffff", "#181d26"),
+    "ink": ("#1b222c", "#e6e9ee"),
+    "quiet": ("#545e6c", "#a3adba"),
+    "line": ("#dde1e6", "#2b323d"),
+    "link": ("#1f4e79", "#9cc7f0"),
+    "banner": ("#6b4a00", "#f5d58a"),
+    "on-banner": ("#fff6dd", "#2b1e00"),
+}
+"""Colours of the page itself, (light, dark); ink, quiet and link are read on page and on raised."""

@@ -50,7 +50,8 @@ class StoryEvent(msgspec.Struct, frozen=True):
 class IngestOutcome(msgspec.Struct, frozen=True):
     """What an ingest did. new: observations stored; known: documents that were there already.
 
-    refused: (document, why). notes: (document, what was remarkable but taken).
+    refused: (document, why). notes: (document or card, what was remarkable but taken). nodes: how many
+    nodes the documents are about. cards: cards never seen before.
     """
 
     new: int

@@ -52,8 +52,8 @@ class Page:
             self.put(Text.assemble(" " * indent, before, line))
 
     def text(self) -> str:
-        """Everything printed so far; without colour no line ends in blanks."""
-        printed = self._out.getvalue()
+        """Everything printed so far, without the last line end; without colour no line ends in blanks."""
+        printed = self._out.getvalue().rstrip("\n")
         if self._colour:
             return printed
         return "\n".join(line.rstrip() for line in printed.split("\n"))

@@ -76,12 +76,14 @@ def card_story(card: CardRow, events: Sequence[StoryEvent], *, width: int = 80, 
 def ingest_summary(outcome: IngestOutcome, *, width: int = 80, colour: bool = False) -> str:
     """What was stored, what was there already, and what was refused and why."""
     page = Page(width, colour)
-    about = f" of {count(outcome.nodes, 'node')} and {count(outcome.cards, 'card')}" if outcome.nodes else ""
-    page.hanging("", f"{count(outcome.new, 'new observation')}{about}; {outcome.known:,} known already.", 0)
-    for name, why in outcome.refused:
-        page.hanging("Refused  ", f"{visible(name)}: {sentence(why)}", 0, "red")
-    for name, what in outcome.notes:
-        page.hanging("Note     ", f"{visible(name)}: {sentence(what)}", 0)
+    about = f" of {count(outcome.nodes, 'node')}" if outcome.nodes else ""
+    cards = f"; {count(outcome.cards, 'card')} seen for the first time" if outcome.cards else ""
+    page.hanging(
+        "", f"{count(outcome.new, 'new observation')}{about}, {outcome.known:,} known already{cards}.", 0
+    )
+    for lead, style, remarks in (("Refused  ", "red", outcome.refused), ("Note     ", "", outcome.notes)):
+        for name, what in remarks:
+            page.hanging(lead, f"{visible(name)}: {sentence(what)}" if name else sentence(what), 0, style)
     return page.text()
 
 

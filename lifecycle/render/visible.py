@@ -7,9 +7,9 @@ terminal, a mail or a page shows them.
 from __future__ import annotations
 
 import unicodedata
-from datetime import UTC, datetime
 
 from lifecycle.core.report import epoch_seconds
+from lifecycle.core.times import iso
 
 NAME_MAX = 64
 """Longest shown name in characters; DNS labels (RFC 1035, 63 octets) and all known card names fit."""
@@ -20,33 +20,54 @@ TEXT_MAX = 600
 MARKS_MAX = 2
 """Longest run of combining marks; living scripts stack two, only mischief stacks more."""
 
+CUT = "..."
+
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories without a glyph of their own: controls, bidi and format marks, surrogates, line ends."""
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
+MS_PER_SECOND = 1_000
+MINUTES_END = len("2026-11-29T23:40")
 
 
 def visible(text: str | None, limit: int = NAME_MAX, absent: str = "-") -> str:
     """The text on one line, with everything that could move a cursor or turn text around spelt out.
 
-    A text longer than `limit` keeps its beginning and its end, so that two long names stay different.
+    A result longer than `limit` keeps its beginning and its end, so that two long names stay different.
     """
     if text is None or text == "":
         return absent
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text
+    # Both ends are enough to shorten from, whatever the length of what came in.
+    bounded = text if len(text) <= 2 * limit else text[:limit] + text[-limit:]
     marks, shown = 0, []
-    for char in unicodedata.normalize("NFC", _shorten(text, limit)):
+    for char in unicodedata.normalize("NFC", bounded):
         category = unicodedata.category(char)
         marks = marks + 1 if category in ("Mn", "Me") else 0
         odd_space = category == "Zs" and char != " "
         shown.append(_escape(char) if category in HIDDEN or odd_space or marks > MARKS_MAX else char)
-    return "".join(shown)
+    return _shorten(shown, limit)
 
 
-def _shorten(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    tail = limit // 4
-    return f"{text[: limit - tail - 3]}...{text[len(text) - tail :]}"
+def _shorten(parts: list[str], limit: int) -> str:
+    """At most `limit` characters, cut between parts, never inside an escape."""
+    if sum(map(len, parts)) <= limit:
+        return "".join(parts)
+    room = limit - len(CUT)
+    tail = _fitting(parts[::-1], room // 4)[::-1]
+    head = _fitting(parts, room - sum(map(len, tail)))
+    return "".join([*head, CUT, *tail])
+
+
+def _fitting(parts: list[str], room: int) -> list[str]:
+    taken = []
+    for part in parts:
+        room -= len(part)
+        if room < 0:
+            break
+        taken.append(part)
+    return taken
 
 
 def _escape(char: str) -> str:
@@ -71,7 +92,7 @@ def when(moment: str | None) -> str:
     seconds = epoch_seconds(moment)
     if seconds is None:
         return visible(moment, absent="never")
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{iso(seconds * MS_PER_SECOND)[:MINUTES_END].replace('T', ' ')} UTC"
 
 
 def period(since: str | None, until: str | None) -> str:
@@ -103,12 +124,14 @@ def listed(parts: list[str]) -> str:
 
 
 def measured(observed: int | float | str | None, threshold: int | float | str | None, unit: str) -> str:
-    """«137 errors/30d (limit 100)»; empty where nothing was measured."""
+    """«137 errors/30d (threshold 100)»; empty where nothing was measured."""
     if observed is None:
         return ""
     value = f"{_value(observed)} {visible(unit, absent='')}".rstrip()
-    return value if threshold is None else f"{value} (limit {_value(threshold)})"
+    if threshold is None:
+        return value
+    return f"{value} ({'expected' if isinstance(threshold, str) else 'threshold'} {_value(threshold)})"
 
 
 def _value(value: int | float | str) -> str:
-    return visible(str(value)) if not isinstance(value, float) else f"{value:.6g}"
+    return f"{value:.6g}" if isinstance(value, float) else visible(str(value))

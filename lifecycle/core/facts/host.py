@@ -55,7 +55,10 @@ class Cpu(Group, frozen=True):
 
 
 class Host(Group, frozen=True):
-    """Facts about the node. `claimed_hostname` is what the node calls itself; it identifies nothing."""
+    """Facts about the node. `claimed_hostname` is what the node calls itself; it identifies nothing.
+
+    `nvml_detail`: why NVML did not open, or that it was opened without the node's lock.
+    """
 
     claimed_hostname: Text = NOT_READ
     boot_id: Text = NOT_READ
@@ -68,6 +71,7 @@ class Host(Group, frozen=True):
     uptime_s: Number = NOT_READ
     nvml_cards: Count = NOT_READ
     nvml_state: str = "not_read"
+    nvml_detail: str = ""
     nvml_held_ms: Count = NOT_READ
     driver: Driver = Driver()
     pci_gpus: list[PciGpu] | Unread = NOT_READ
@@ -78,4 +82,4 @@ class Host(Group, frozen=True):
     cpu: Cpu = Cpu()
 
 
-HOST_LIVE_KEYS = ("clock", "uptime_s", "nvml_held_ms", "log")
+HOST_LIVE_KEYS = ("clock", "uptime_s", "nvml_held_ms", "nvml_detail", "log")

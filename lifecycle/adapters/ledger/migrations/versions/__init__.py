@@ -1,0 +1,1 @@
+"""One file per format of the ledger, oldest first by number."""

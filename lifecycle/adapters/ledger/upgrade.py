@@ -1,0 +1,109 @@
+"""Making a ledger and bringing an older one up to date. Alembic is imported only when there is work."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, inspect, select
+from sqlalchemy.engine import URL
+
+from lifecycle.adapters.ledger.engine import LOCK_WAIT_S, make_engine, reading, sqlite_file, writing
+from lifecycle.adapters.ledger.faults import absent, foreign, shown_url, too_new, translated
+from lifecycle.adapters.ledger.schema import HEAD, REVISIONS, version
+from lifecycle.core.errors import LedgerUnavailable
+
+
+def make_file(url: URL, *, create: bool) -> None:
+    """Make the file of an SQLite ledger that is not there yet; other databases are left alone.
+
+    The file is built beside its place and linked there when complete, so that nobody ever opens half a
+    ledger, whoever is killed and however many start at once.
+    """
+    path = sqlite_file(url)
+    if path is None or (path.exists() and path.stat().st_size > 0):
+        return
+    if not create:
+        raise absent(shown_url(url))
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with translated(shown_url(url)):
+            _fill(url.set(database=str(draft)))
+        _put_in_place(draft, path)
+    except OSError as error:
+        raise _cannot_make(url, error) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def bring_up_to_date(engine: Engine, *, create: bool) -> None:
+    """Compare the ledger's format with the program's; upgrade an older one, refuse a newer one."""
+    where = shown_url(engine.url)
+    with reading(engine) as connection:
+        found = _format_of(connection)
+    if found == HEAD:
+        return
+    if found is None and not create:
+        raise absent(where)
+    if found is not None and found not in REVISIONS:
+        raise too_new(where, found, HEAD)
+    with writing(engine) as connection:
+        # Another process may have done it while this one waited for the write lock.
+        if _format_of(connection) != HEAD:
+            _migrate(connection)
+
+
+def _format_of(connection: Connection) -> str | None:
+    """The revision of the ledger, None where the database is empty."""
+    if inspect(connection).has_table(version.name):
+        return connection.execute(select(version.c.version_num)).scalar_one_or_none()
+    if inspect(connection).get_table_names():
+        raise foreign(shown_url(connection.engine.url))
+    return None
+
+
+def _fill(url: URL) -> None:
+    engine = make_engine(url, LOCK_WAIT_S)
+    try:
+        with engine.connect() as connection:
+            # Stays with the file: readers and one writer do not wait for each other.
+            connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
+        with writing(engine) as connection:
+            _migrate(connection)
+    finally:
+        engine.dispose()
+
+
+def _put_in_place(draft: Path, path: Path) -> None:
+    if path.exists() and path.stat().st_size == 0:
+        draft.replace(path)
+    else:
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return  # Another process was first; its ledger is as good.
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _migrate(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _cannot_make(url: URL, error: OSError) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        f"The ledger {shown_url(url)} cannot be made: {error.strerror}.",
+        means="There is no ledger yet, so nothing can be taken in. Documents in the spool stay there.",
+        remedy="Make its directory writable for this user, or name another place with --ledger.",
+    )

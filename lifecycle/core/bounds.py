@@ -1,0 +1,143 @@
+"""What a facts document must keep to before anything in it is believed: size, depth, text and times."""
+
+from __future__ import annotations
+
+import msgspec
+
+from lifecycle.core.errors import BadArgument, BadDocument
+from lifecycle.core.facts import Card, FactsDocument
+from lifecycle.core.times import parse_iso
+
+MAX_BYTES = 8 * 1024 * 1024
+"""A 16-card node with 500 log lines and 2,000 packages writes about 0.5 MB; this is sixteen times that."""
+
+MAX_DEPTH = 16
+"""`facts/1` nests to seven levels; the rest is room for groups of later versions."""
+
+MAX_CARDS = 256
+"""The largest GPU servers hold 16 cards; sixteen times that."""
+
+MAX_NAME = 253
+"""Longest name DNS allows (RFC 1035, 255 octets on the wire)."""
+
+MAX_IDENTITY = 128
+"""UUIDs have 40 characters; NVML's own buffers for serials and names end at 96."""
+
+MAX_DETAIL = 4096
+"""One screen of an error message."""
+
+# Brackets become round ones and all but them and quotes vanish: what is left shows the nesting.
+_BRACKETS = bytes.maketrans(b"[]{}", b"()()")
+_NOT_STRUCTURE = bytes(set(range(256)) - set(b'[]{}"'))
+
+
+def compact(data: bytes) -> bytes:
+    """The document without insignificant white space, so that layout makes no new content.
+
+    Raises BadDocument where it is too large, too deep, not UTF-8 or not JSON.
+    """
+    if len(data) > MAX_BYTES:
+        raise refused(f"it has {len(data):,} bytes; {MAX_BYTES:,} is the limit")
+    try:
+        data.decode()
+        text = msgspec.json.format(data, indent=-1)
+    except UnicodeDecodeError as error:
+        raise refused(f"it is not UTF-8 at byte {error.start}") from None
+    except RecursionError:
+        raise refused("it is nested too deeply") from None
+    except msgspec.DecodeError as error:
+        raise refused(f"it is not JSON: {shown(str(error), MAX_IDENTITY)}") from None
+    if _deeper_than(text, MAX_DEPTH):
+        raise refused(f"it is nested more than {MAX_DEPTH} levels deep")
+    return text
+
+
+def check_name(name: str) -> str:
+    """A node name as given, or BadDocument: 1 to 253 printable characters."""
+    if not name or len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
+        raise refused(f"the node name «{shown(name)}» is not 1 to {MAX_NAME} printable characters")
+    return name
+
+
+def _deeper_than(text: bytes, levels: int) -> bool:
+    # Escaped quotes would end a string early below; they go first, with whatever they escape.
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in text else text
+    # Taking away pairs of neighbouring quotes leaves inside what was inside, and little to split.
+    skeleton = plain.translate(None, _NOT_STRUCTURE).replace(b'""', b"")
+    outside = b"".join(skeleton.split(b'"')[::2]).translate(_BRACKETS)
+    for _ in range(levels):
+        outside = outside.replace(b"()", b"")
+        if not outside:
+            return False
+    return True
+
+
+def own_time(text: str) -> int:
+    """The document's own time in epoch ms, or BadDocument: ISO 8601 with zone, not before 1970."""
+    try:
+        when = parse_iso(text, what="observed_at")
+    except (BadArgument, OverflowError):
+        raise refused(f"its time «{shown(text)}» is not ISO 8601 with a time zone") from None
+    if when < 0:
+        raise refused(f"its time «{shown(text)}» lies before 1970")
+    return when
+
+
+def check_text(document: FactsDocument) -> None:
+    """BadDocument where a text that gets a column of its own does not fit it."""
+    for what, text in (
+        ("reach", document.reach),
+        ("boot_id", known(document.host.boot_id)),
+        ("pool", document.pool),
+    ):
+        _check_identity(what, text or "")
+    if len(document.reach_detail) > MAX_DETAIL or "\0" in document.reach_detail:
+        raise refused(f"reach_detail is longer than {MAX_DETAIL} characters or holds a NUL")
+    if not 0 <= (document.expected_cards or 0) <= MAX_CARDS:
+        raise refused(f"expected_cards is {document.expected_cards}, not 0 to {MAX_CARDS}")
+    if len(document.cards) > MAX_CARDS:
+        raise refused(f"it lists {len(document.cards)} cards; {MAX_CARDS} is the limit")
+
+
+def _check_identity(what: str, text: str) -> None:
+    if len(text) > MAX_IDENTITY or not text.isprintable():
+        raise refused(f"{what} «{shown(text)}» is not at most {MAX_IDENTITY} printable characters")
+
+
+def check_card(position: int, card: Card) -> None:
+    """BadDocument where a text that identifies card or seat is too long or not printable."""
+    identity = card.identity
+    values = {
+        "identity.uuid": identity.uuid,
+        "identity.serial": identity.serial,
+        "identity.name": identity.name,
+        "identity.board_part_number": identity.board_part_number,
+        "seat.pci": card.seat.pci,
+        "read.outcome": card.read.outcome,
+    }
+    texts = [value for value in values.values() if isinstance(value, str)]
+    joined = "".join(texts)
+    if joined.isprintable() and len(joined) <= MAX_IDENTITY:
+        return
+    for what, value in values.items():
+        if isinstance(value, str):
+            _check_identity(f"cards[{position}].{what}", value)
+
+
+def shown(text: str, length: int = 60) -> str:
+    """Untrusted text made fit for a message: short, and without anything a terminal obeys."""
+    return "".join(c if c.isprintable() else "�" for c in text[:length])
+
+
+def refused(why: str) -> BadDocument:
+    """The error for one document; `why` completes the sentence and holds untrusted text only as `shown`."""
+    return BadDocument(
+        f"A facts document cannot be taken in: {why}.",
+        means="Nothing of it was stored; other documents are not affected.",
+        remedy="Read the node again with the current probe; if it comes back, keep the file and report it.",
+    )
+
+
+def known(value: object) -> str | None:
+    """The text of a reading, or None where it is unread."""
+    return value if isinstance(value, str) else None

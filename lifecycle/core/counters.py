@@ -1,0 +1,181 @@
+"""How many errors happened in a window, from counters that were only looked at now and then.
+
+Contract 6.8: the window ends at as-of; an interval that straddles its start counts in proportion to
+the overlap; a first observation counts nothing; a counter that went down starts anew and its first
+value counts in full, from zero. Less than a window is never extrapolated. Aggregate counters (of the
+card's life) decide; volatile ones (since driver load) fill only the time no aggregate reading covers.
+Times are epoch milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+# Values that mean «no value», whatever the field says: NVML_VALUE_NOT_AVAILABLE (-1) seen as 32 and
+# 64 bit unsigned (nvml.h), and DCGM's blank, not found, not supported and not permissioned
+# (dcgm_structs.h: DCGM_INT32_BLANK 0x7ffffff0, DCGM_INT64_BLANK 0x7ffffffffffffff0, each + 0 … 3).
+SENTINELS = frozenset(
+    {0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF}
+    | {0x7FFFFFF0 + i for i in range(4)}
+    | {0x7FFFFFFFFFFFFFF0 + i for i in range(4)}
+)
+
+
+class Point(NamedTuple):
+    """One look at one counter. None where it was not read; boot tells driver loads apart."""
+
+    at: int
+    boot: str | None
+    aggregate: int | None
+    volatile: int | None
+
+
+class Counted(NamedTuple):
+    """Errors in a window, and how many milliseconds of it lie between two readings."""
+
+    amount: Fraction | int
+    covered_ms: int
+
+
+class Counts(NamedTuple):
+    """The six ECC counters of one look; None where one was not read."""
+
+    dram_corrected: int | None
+    dram_uncorrected: int | None
+    sram_corrected: int | None
+    sram_uncorrected: int | None
+    total_corrected: int | None
+    total_uncorrected: int | None
+
+
+class Look(NamedTuple):
+    """One look at the ECC counters of a card."""
+
+    at: int
+    boot: str | None
+    aggregate: Counts
+    volatile: Counts
+
+
+class Errors(NamedTuple):
+    """Errors of one kind in a window. unplaced: those that only the total shows, not DRAM or SRAM."""
+
+    dram: Fraction | int
+    sram: Fraction | int
+    unplaced: Fraction | int
+    covered_ms: int
+
+    @property
+    def amount(self) -> Fraction | int:
+        return self.dram + self.sram + self.unplaced
+
+
+CORRECTED = (0, 2, 4)
+UNCORRECTED = (1, 3, 5)
+
+
+class _Step(NamedTuple):
+    """One look at a counter of one kind, already chosen: its value, and the driver load it belongs to."""
+
+    at: int
+    boot: str | None
+    value: int
+
+
+def clean(value: object) -> int | None:
+    """A reading as a count, or None where it is unread, negative or a sentinel."""
+    if type(value) is not int or value < 0 or value in SENTINELS:
+        return None
+    return value
+
+
+def count(points: Iterable[Point], start: int, end: int) -> Counted:
+    """Errors between start and end, from points in any order; points after end are ignored."""
+    looks = _collapse(p for p in points if p.at <= end)
+    aggregate = [_Step(p.at, None, p.aggregate) for p in looks if p.aggregate is not None]
+    volatile = [_Step(p.at, p.boot, p.volatile) for p in looks if p.volatile is not None]
+    if not aggregate:
+        return _sum([volatile], start, end)
+    before = [step for step in volatile if step.at <= aggregate[0].at]
+    after = [step for step in volatile if step.at >= aggregate[-1].at]
+    return _sum([before, aggregate, after], start, end)
+
+
+def _collapse(points: Iterable[Point]) -> list[Point]:
+    """Oldest first, one point per time; of two readings of the same time the higher counts."""
+    merged: dict[int, Point] = {}
+    for point in points:
+        other = merged.get(point.at)
+        if other is not None:
+            point = Point(
+                point.at,
+                _one_boot(point.boot, other.boot),
+                _higher(point.aggregate, other.aggregate),
+                _higher(point.volatile, other.volatile),
+            )
+        merged[point.at] = point
+    return [merged[at] for at in sorted(merged)]
+
+
+def _one_boot(a: str | None, b: str | None) -> str | None:
+    known = [boot for boot in (a, b) if boot is not None]
+    return max(known) if known else None
+
+
+def _higher(a: int | None, b: int | None) -> int | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return max(a, b)
+
+
+def _sum(chains: Sequence[Sequence[_Step]], start: int, end: int) -> Counted:
+    amount: Fraction | int = 0
+    covered = 0
+    for chain in chains:
+        for old, new in pairwise(chain):
+            if new.at <= start:
+                continue
+            covered += new.at - max(old.at, start)
+            delta = _delta(old, new)
+            if delta and old.at < start:
+                amount += Fraction(delta * (new.at - start), new.at - old.at)
+            else:
+                amount += delta
+    return Counted(amount, covered)
+
+
+def _delta(old: _Step, new: _Step) -> int:
+    restarted = old.boot is not None and new.boot is not None and old.boot != new.boot
+    if restarted or new.value < old.value:
+        return new.value
+    return new.value - old.value
+
+
+def errors(looks: Sequence[Look], kind: tuple[int, int, int], start: int, end: int) -> Errors:
+    """Errors of one kind (CORRECTED or UNCORRECTED) between start and end: DRAM and SRAM added up.
+
+    The total counter is asked only where some look has a total without both of its parts; then what it
+    shows beyond the parts is `unplaced`, so that nothing is counted twice and nothing is left out.
+    """
+    where_dram, where_sram, where_total = kind
+    dram = count(_points(looks, where_dram), start, end)
+    sram = count(_points(looks, where_sram), start, end)
+    covered = max(dram.covered_ms, sram.covered_ms)
+    unplaced: Fraction | int = 0
+    if not all(_split(counts, kind) for look in looks for counts in (look.aggregate, look.volatile)):
+        total = count(_points(looks, where_total), start, end)
+        unplaced = max(0, total.amount - dram.amount - sram.amount)
+        covered = max(covered, total.covered_ms)
+    return Errors(dram.amount, sram.amount, unplaced, covered)
+
+
+def _points(looks: Sequence[Look], where: int) -> list[Point]:
+    return [Point(look.at, look.boot, look.aggregate[where], look.volatile[where]) for look in looks]
+
+
+def _split(counts: Counts, kind: tuple[int, int, int]) -> bool:
+    dram, sram, total = (counts[where] for where in kind)
+    return total is None or (dram is not None and sram is not None)

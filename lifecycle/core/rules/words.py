@@ -1,0 +1,37 @@
+"""How reasons write times, numbers and counts, so that all rules say them alike."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from lifecycle.core.quantities import MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE, MS_PER_SECOND
+from lifecycle.core.times import iso
+
+
+def when(ms: int | None) -> str:
+    """2026-11-29 23:40 UTC, or «never»."""
+    return "never" if ms is None else iso(ms)[:16].replace("T", " ") + " UTC"
+
+
+def number(value: Fraction | int | float) -> int | float:
+    """As shown and compared: whole where it is whole, else to one place."""
+    shown = round(float(value), 1)
+    return int(shown) if shown.is_integer() else shown
+
+
+def days(ms: int) -> str:
+    """24.1: days with at most one decimal place."""
+    return str(number(ms / MS_PER_DAY))
+
+
+def span(ms: int) -> str:
+    """A duration in its largest sensible unit: 22 min, 3.5 h, 2 days."""
+    for per, least, unit in ((MS_PER_DAY, 2, "days"), (MS_PER_HOUR, 2, "h"), (MS_PER_MINUTE, 1, "min")):
+        if ms >= least * per:
+            return f"{number(ms / per)} {unit}"
+    return f"{number(ms / MS_PER_SECOND)} s"
+
+
+def times(count: int, noun: str) -> str:
+    """1 card, 2 cards."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

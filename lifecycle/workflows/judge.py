@@ -1,0 +1,95 @@
+"""`muster judge`: verdicts from the ledger alone, and the way every verdict is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from lifecycle import __version__
+from lifecycle.adapters.clock import now_ms
+from lifecycle.adapters.ledger import Ledger
+from lifecycle.adapters.settings import Settings
+from lifecycle.core.findings import CardVerdict, NodeVerdict, PolicyStamp, Verdicts
+from lifecycle.core.judge import judge_node
+from lifecycle.core.outcome import exit_code
+from lifecycle.core.policy import Policy
+from lifecycle.core.quantities import WINDOW_MS
+from lifecycle.core.records import Refusal, SweepRecord
+from lifecycle.core.report import Report, SweepSummary, build_report
+from lifecycle.core.times import iso
+from lifecycle.render.as_json import verdicts_json
+from lifecycle.render.as_text import render_text
+from lifecycle.workflows.answer import Answer, Style
+from lifecycle.workflows.ledger import as_of_ms, opened, policy_for
+
+
+def judge_ledger(settings: Settings, *, policy: str | None, as_of: str | None) -> Answer:
+    """Every card and node the ledger knows, judged at `as_of`."""
+    at = as_of_ms(as_of)
+    rules = policy_for(settings, policy)
+    with opened(settings) as ledger:
+        verdicts = judge_nodes(ledger, rules, as_of=at)
+        report = report_of(ledger, verdicts, sweep=None)
+    return verdict_answer(verdicts, report)
+
+
+def judge_nodes(
+    ledger: Ledger, policy: Policy, *, as_of: int, only: Collection[str] | None = None
+) -> Verdicts:
+    """Judge the whole ledger, or the nodes named in `only`; a moved card is judged where it is now."""
+    cards: list[CardVerdict] = []
+    nodes: list[NodeVerdict] = []
+    for history in ledger.histories(as_of, heat_since=as_of - WINDOW_MS):
+        if only is not None and history.node not in only:
+            continue
+        node, its_cards = judge_node(history, policy, as_of)
+        nodes.append(node)
+        cards += its_cards
+    return Verdicts(
+        schema="verdicts/1",
+        as_of=iso(as_of),
+        policy=PolicyStamp(policy.name, policy.sha256),
+        engine=__version__,
+        cards=cards,
+        nodes=nodes,
+    )
+
+
+def report_of(ledger: Ledger, verdicts: Verdicts, *, sweep: SweepSummary | None) -> Report:
+    """The report document; the last complete sweep comes from the ledger."""
+    last = ledger.last_complete_sweep()
+    return build_report(
+        verdicts,
+        generated_at=iso(now_ms()),
+        sweep=sweep,
+        last_complete=summary_of(last) if last else None,
+        pools={node.node: node.pool for node in verdicts.nodes if node.pool is not None},
+    )
+
+
+def summary_of(record: SweepRecord) -> SweepSummary:
+    """A recorded sweep as the report shows it."""
+    return SweepSummary(
+        started_at=iso(record.started_at),
+        ended_at=iso(record.ended_at),
+        nodes_asked=record.nodes_asked,
+        nodes_read=record.nodes_read,
+        cards_read=record.cards_read,
+        complete=record.complete,
+        not_read=dict(record.not_read),
+    )
+
+
+def verdict_answer(
+    verdicts: Verdicts, report: Report, *, incomplete: bool = False, refused: Sequence[Refusal] = ()
+) -> Answer:
+    """Text or `verdicts/1`, with the exit code cron sees. A refused document makes it incomplete."""
+
+    def text(style: Style) -> str:
+        body = render_text(report, width=style.width, colour=style.colour)
+        return "\n".join([body, *(f"Refused: {one.origin}: {one.why}" for one in refused)])
+
+    return Answer(
+        exit=exit_code(verdicts, incomplete=incomplete or bool(refused)),
+        text=text,
+        json=lambda: verdicts_json(verdicts),
+    )

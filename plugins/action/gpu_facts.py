@@ -1,0 +1,178 @@
+"""Reads a node's GPUs in one exec over whatever connection the inventory gives, and spools the facts.
+
+The module of the same name only documents it. This file runs on the controller, in Ansible's own
+Python, and imports nothing but the standard library and Ansible.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+
+from ansible import constants as C  # noqa: N812 - Ansible's own name for it
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible_collections.muster.gpu.plugins.module_utils.gpu_probe import VERSION, payload
+from ansible_collections.muster.gpu.plugins.plugin_utils import answer as answers
+from ansible_collections.muster.gpu.plugins.plugin_utils import arguments, facts_document, spool
+
+# Built when Ansible imports this plugin, which it does in its main process before it forks its workers:
+# every worker of every play inherits it, none builds it again.
+PAYLOAD = payload.build()
+
+
+class OutOfTime(BaseException):
+    """Our own deadline passed; not an Exception, so that no connection plugin takes it for its own."""
+
+
+class ActionModule(ActionBase):
+    """The action; see plugins/modules/gpu_facts.py for its options and results."""
+
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _supports_async = False
+
+    def run(self, tmp=None, task_vars=None):
+        """Read, spool, summarise. An unreachable node is spooled as such and then reported to Ansible."""
+        super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        try:
+            chosen = arguments.checked(self._task.args)
+        except ValueError as error:
+            raise AnsibleActionFail(str(error)) from error
+        node = task_vars["inventory_hostname"]
+        if self._task.delegate_to not in (None, node):
+            raise AnsibleActionFail(
+                "gpu_facts cannot be delegated: it would record the cards of %s under the name %s."
+                % (self._task.delegate_to, node)
+            )
+        started = time.time()
+        document, connection_failure = self._document(chosen, node, int(started * 1000), task_vars)
+        place = self._spooled(chosen, document, int(started * 1000))
+        if connection_failure is not None:
+            raise connection_failure
+        return _result(chosen, document, place, int((time.time() - started) * 1000))
+
+    def _document(self, chosen, node, epoch_ms, task_vars):
+        """(facts/1 document, the connection failure to raise again or None)"""
+
+        def unread(reach, detail):
+            return facts_document.not_read(node, epoch_ms, reach, detail, VERSION)
+
+        try:
+            with _deadline(chosen["timeout_s"], self._task.timeout):
+                done = self._ask(chosen, task_vars)
+        except AnsibleConnectionFailure as error:
+            return unread("unreachable", answers.excerpt(str(error))), error
+        except OutOfTime:
+            _end_own_children()
+            return unread("timed_out", "no answer within %d s" % chosen["timeout_s"]), None
+        except BaseException as error:  # the task's own `timeout` is not an Exception either
+            if "Timeout" not in type(error).__name__:
+                raise
+            document = unread("timed_out", "no answer within the task's timeout of %s s" % self._task.timeout)
+            self._spooled(chosen, document, epoch_ms)
+            raise
+        if payload.NO_PYTHON in done["stderr"]:
+            return unread("no_python", _no_python(done["stderr"])), None
+        try:
+            return facts_document.read(node, epoch_ms, answers.parse(done["stdout"])), None
+        except answers.Unreadable as error:
+            said = answers.excerpt(done["stderr"])
+            detail = "%s (exit status %s)%s" % (error, done["rc"], "; it said: " + said if said else "")
+            return unread("unreadable", detail), None
+
+    def _ask(self, chosen, task_vars):
+        data = PAYLOAD.data(arguments.for_probe(chosen))
+        interpreter = _interpreter(task_vars)
+        become = getattr(self._connection, "become", None)
+        if self._connection.has_pipelining and getattr(become, "pipelining", True):
+            done = self._low_level_execute_command(PAYLOAD.command(interpreter), in_data=data)
+            if not (become and done["rc"] and "tty" in done["stderr"]):
+                return done
+        return self._ask_by_file(interpreter, data)
+
+    def _ask_by_file(self, interpreter, data):
+        """For connections that cannot feed a command's stdin, and for a sudo that insists on a terminal."""
+        directory = self._make_tmp_path()
+        try:
+            path = self._connection._shell.join_path(directory, "probe")
+            self._transfer_data(path, data)
+            self._fixup_perms2((directory, path))
+            return self._low_level_execute_command(PAYLOAD.command(interpreter, source=path))
+        finally:
+            self._remove_tmp_path(directory)
+
+    def _spooled(self, chosen, document, epoch_ms):
+        directory = spool.root(chosen["spool"], os.environ)
+        try:
+            return spool.write(directory, document, epoch_ms)
+        except OSError as error:
+            raise AnsibleActionFail(
+                "The facts of %s could not be written to the spool %s: %s. They are lost; make room or "
+                "give the spool to this user, and sweep again."
+                % (document["node"], directory, error.strerror)
+            ) from error
+
+
+def _result(chosen, document, place, took_ms):
+    reach = document["reach"]
+    result = {
+        "changed": False,
+        "spool_file": place,
+        "reach": reach,
+        "cards": len(document.get("cards", ())),
+        "took_ms": took_ms,
+    }
+    if chosen["return_facts"]:
+        result["facts"] = document
+    if reach != "ok":
+        result.update(failed=True, msg="%s: %s" % (reach, document["reach_detail"]))
+    return result
+
+
+def _interpreter(task_vars):
+    """The interpreter's path where inventory or configuration names one; None where it is to be found."""
+    named = C.config.get_config_value("INTERPRETER_PYTHON", variables=task_vars)
+    return str(named) if named and "/" in str(named) else None
+
+
+def _no_python(stderr):
+    found = stderr.split(payload.NO_PYTHON, 1)[1].split()
+    if not found or found[0] == "none":
+        return "no python3 on the node; the probe needs Python 3.8 or later"
+    return "the node's newest Python is %s; the probe needs 3.8 or later" % answers.printable(found[0])[:20]
+
+
+@contextlib.contextmanager
+def _deadline(seconds, task_timeout):
+    """Raise OutOfTime in the body after so many seconds; Ansible's own task timeout takes precedence."""
+    if not seconds or task_timeout:
+        yield
+        return
+
+    def out_of_time(_signal, _frame):
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(int(seconds))
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _end_own_children():
+    """End what the connection plugin started in this worker and left running, such as an ssh client."""
+    me = os.getpid()
+    try:
+        with open("/proc/%d/task/%d/children" % (me, me), encoding="ascii") as stream:
+            children = [int(pid) for pid in stream.read().split()]
+    except (OSError, ValueError):
+        return
+    for pid in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)

@@ -1,0 +1,56 @@
+"""The action's options: their types, defaults and bounds, and what of them goes to the node."""
+
+from __future__ import annotations
+
+import difflib
+
+from ansible.module_utils.parsing.convert_bool import boolean
+
+# name: (type, default, least, greatest); documented in plugins/modules/gpu_facts.py
+SPEC = {
+    "spool": (str, None, None, None),
+    "return_facts": (bool, False, None, None),
+    "timeout_s": (int, 60, 0, 86400),
+    "deadline_s": (float, 30.0, 1, 3600),
+    "card_deadline_s": (float, 10.0, 0.1, 3600),
+    "log_since": (float, None, 0, None),
+    "log_lines_max": (int, 500, 0, 10000),
+    "lock_path": (str, "/run/lock/muster-gpu.lock", None, None),
+    "lock_wait_s": (float, 2.0, 0, 600),
+    "root": (str, "/", None, None),
+    "nvml_library": (str, None, None, None),
+    "nvml_data": (str, None, None, None),
+    "now": (float, None, 0, None),
+}
+_FOR_ACTION = ("spool", "return_facts", "timeout_s")
+
+
+def checked(given):
+    """Every option with its value. Raises ValueError with a sentence for the user."""
+    for name in given:
+        if name not in SPEC:
+            near = difflib.get_close_matches(name, SPEC, n=1)
+            hint = " Did you mean %s?" % near[0] if near else " It knows: %s." % ", ".join(sorted(SPEC))
+            raise ValueError("gpu_facts has no option %s.%s" % (name, hint))
+    return {name: _value(name, given.get(name)) for name in SPEC}
+
+
+def for_probe(chosen):
+    """The options that the probe on the node is given."""
+    return {name: value for name, value in chosen.items() if name not in _FOR_ACTION}
+
+
+def _value(name, given):
+    kind, default, least, greatest = SPEC[name]
+    if given is None or (given == "" and default is None):
+        return default
+    try:
+        value = boolean(given) if kind is bool else kind(given)
+    except (TypeError, ValueError) as error:
+        words = {bool: "yes or no", int: "a whole number", float: "a number", str: "text"}
+        raise ValueError("gpu_facts: %s must be %s, not %r." % (name, words[kind], given)) from error
+    if least is not None and value < least:
+        raise ValueError("gpu_facts: %s must be at least %s, not %s." % (name, least, value))
+    if greatest is not None and value > greatest:
+        raise ValueError("gpu_facts: %s must be at most %s, not %s." % (name, greatest, value))
+    return value

@@ -1,0 +1,55 @@
+"""Writing facts documents into the spool, so that what was read survives whatever happens next."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import urllib.parse
+
+_NAME_MAX = 180  # of the node's part; a file name has 255 bytes at most, and the digest keeps names apart
+
+
+def root(chosen, environment):
+    """The spool's directory: the chosen one, else MUSTER_SPOOL, else under the XDG state directory."""
+    if chosen or environment.get("MUSTER_SPOOL"):
+        return os.path.expanduser(chosen or environment["MUSTER_SPOOL"])
+    state = environment.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.join(state, "muster", "spool")
+
+
+def write(spool, document, epoch_ms):
+    """Write the document durably and return its path. Raises OSError.
+
+    It is complete on disk before it appears in `incoming`, and the appearance itself is durable when
+    this returns.
+    """
+    incoming, temporary = os.path.join(spool, "incoming"), os.path.join(spool, "tmp")
+    for directory in (spool, incoming, temporary):
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+    body = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+    name = file_name(document["node"], epoch_ms, body)
+    draft = os.path.join(temporary, "%s.%d" % (name, os.getpid()))
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(body)
+        stream.flush()
+        os.fsync(stream.fileno())
+    final = os.path.join(incoming, name)
+    os.replace(draft, final)
+    _sync_directory(incoming)
+    return final
+
+
+def file_name(node, epoch_ms, body):
+    """<percent-encoded node>-<epoch ms>-<12 hex of sha256>.json"""
+    encoded = urllib.parse.quote(node, safe="")[:_NAME_MAX]
+    return "%s-%d-%s.json" % (encoded, epoch_ms, hashlib.sha256(body).hexdigest()[:12])
+
+
+def _sync_directory(path):
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
