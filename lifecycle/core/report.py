@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from lifecycle.core.findings import Action, ActionName, CardVerdict, Finding, NodeVerdict, Verdicts
 from lifecycle.core.report_model import (
     SEVERITY,
@@ -28,6 +30,7 @@ from lifecycle.core.report_unread import (
     age_seconds,
     card_subject,
     epoch_seconds,
+    is_unproven,
     last_read,
     reading_ages,
     reading_gaps,
@@ -83,6 +86,7 @@ def build_report(
         todo=todo,
         watching=watching,
         not_read=not_read,
+        unproven_cards=sum(1 for card in verdicts.cards if is_unproven(card)),
         gaps=reading_gaps(verdicts.cards),
         ages=reading_ages(verdicts),
         sweep=sweep,
@@ -127,7 +131,19 @@ def _due(verdicts: Verdicts) -> tuple[list[Todo], list[Todo]]:
     entries.sort(key=_urgency)
     todo = [entry for entry in entries if Action[entry.verdict] >= Action.reset]
     watching = [entry for entry in entries if Action[entry.verdict] < Action.reset and _is_watched(entry)]
-    return todo, watching
+    return todo, _together(watching)
+
+
+def _together(entries: list[Todo]) -> list[Todo]:
+    """One entry for the cards of a node that share every word, such as the six hot cards of a hot node."""
+    grouped: dict[tuple[object, ...], list[Todo]] = {}
+    for entry in entries:
+        said = tuple((f.rule, f.action, f.enforce, f.reason, f.remedy) for f in entry.findings)
+        grouped.setdefault((entry.verdict, entry.subject.node, entry.subject.kind, said), []).append(entry)
+    return [
+        msgspec.structs.replace(first, others=[entry.subject for entry in rest])
+        for first, *rest in grouped.values()
+    ]
 
 
 def _entry(subject: Subject, verdict: ActionName, findings: list[Finding]) -> Todo:

@@ -44,11 +44,15 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Todo(msgspec.Struct, frozen=True):
-    """A subject with its findings, worst first; the first one is the reason for `verdict`."""
+    """A subject with its findings, worst first; the first one is the reason for `verdict`.
+
+    others: further cards of the node of which the very same is said (only where nothing is to be done).
+    """
 
     subject: Subject
     verdict: ActionName
     findings: list[Finding]
+    others: list[Subject] = []
 
 
 class NotRead(msgspec.Struct, frozen=True):
@@ -123,6 +127,7 @@ class Age(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct, frozen=True):
     """Everything a rendering needs. Counts hold every verdict, in the order of severity.
 
+    unproven_cards: cards that ask for nothing else and lack a needed reading, wherever they sit.
     sweep is the newest sweep, last_complete the newest one that reached every node; None where none is
     known. ages: oldest first, never-read cards before all others.
     """
@@ -139,6 +144,7 @@ class Report(msgspec.Struct, frozen=True):
     todo: list[Todo]
     watching: list[Todo]
     not_read: list[NotRead]
+    unproven_cards: int
     gaps: list[Gap]
     ages: list[Age]
     sweep: SweepSummary | None

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from lifecycle.core.errors import BadArgument
-from lifecycle.core.findings import CardVerdict, Finding, NodeVerdict, Verdicts
+from lifecycle.core.findings import Action, CardVerdict, Finding, NodeVerdict, Verdicts
 from lifecycle.core.report_model import Age, Gap, NotRead, Subject, SweepSummary
 from lifecycle.core.times import parse_iso
 
@@ -49,8 +49,13 @@ def last_read(node: NodeVerdict | None, cards: Iterable[str | None]) -> str | No
     return max(known)[1] if known else None
 
 
+def is_unproven(card: CardVerdict) -> bool:
+    """Whether a needed reading is missing and nothing else asks for action: a hung card under watch, say."""
+    return card.verdict == "unknown" or (not card.complete and Action[card.verdict] < Action.reset)
+
+
 def unread_subjects(verdicts: Verdicts, sweep: SweepSummary | None) -> list[NotRead]:
-    """Unread nodes first, then the unknown cards of nodes that were read.
+    """Unread nodes first, then the unproven cards of nodes that were read.
 
     What the sweep did not read counts until a reading from after its start says otherwise.
     """
@@ -63,7 +68,7 @@ def unread_subjects(verdicts: Verdicts, sweep: SweepSummary | None) -> list[NotR
     for card in sorted(verdicts.cards, key=seat_order):
         if card.node in dark:
             held[card.node].append(card)
-        elif card.verdict == "unknown":
+        elif is_unproven(card):
             lit.append(card)
     nodes = [
         _unread_node(name, judged.get(name), swept.get(name), held.get(name), verdicts.as_of)
@@ -113,6 +118,9 @@ def _unread_cards(cards: list[CardVerdict], as_of: str) -> list[NotRead]:
     grouped: dict[tuple[str, tuple[str, ...], str | None, str | None], list[Subject]] = {}
     for card in cards:
         reasons, remedy = _unknown(card.findings)
+        if card.verdict != "unknown":
+            # It is listed as watched too; the finding there knows better what to do (or not to touch).
+            remedy = None
         why = tuple(reasons or card.missing) or ("the last reading is too old" if card.stale else "not read",)
         grouped.setdefault((card.node, why, remedy, card.observed_at), []).append(card_subject(card))
     return [
@@ -122,8 +130,9 @@ def _unread_cards(cards: list[CardVerdict], as_of: str) -> list[NotRead]:
 
 
 def reading_gaps(cards: list[CardVerdict]) -> list[Gap]:
-    """Missing readings of cards that are judged all the same, the most frequent first."""
-    found = Counter(reading for card in cards if card.verdict != "unknown" for reading in set(card.missing))
+    """Missing readings that no entry and no finding speaks of, the most frequent first."""
+    quiet = [card for card in cards if not is_unproven(card) and not _unknown(card.findings)[0]]
+    found = Counter(reading for card in quiet for reading in set(card.missing))
     return [Gap(reading, n) for reading, n in sorted(found.items(), key=lambda item: (-item[1], item[0]))]
 
 

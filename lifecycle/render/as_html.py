@@ -40,7 +40,8 @@ AGES_MAX = 2_000
 AGES_OPEN = 8
 """How many of the oldest readings are shown without unfolding the rest."""
 
-_URL = re.compile(r"https://[A-Za-z0-9._~:/?#@!$&()*+,;=%-]*[A-Za-z0-9/_=%-]")
+_URL = re.compile(r"(https://[A-Za-z0-9._~:/?#@!$&()*+,;=%-]*[A-Za-z0-9/_=%-])")
+_CODE = re.compile(r"`([^`]+)`")
 
 
 def render_html(
@@ -49,11 +50,9 @@ def render_html(
     """The whole page. It holds no lone surrogate, so that it can be written as UTF-8."""
     css = _style_sheet()
     anchors = _anchors(report, entries_max)
-    return _TEMPLATES.get_template(
-        "report.html.j2"
-    ).render(
+    return _TEMPLATES.get_template("report.html.j2").render(
         report=report,
-        css=Markup(css),  # noqa: S704  # our own style sheet and palette, no outside text
+        css=css,
         css_hash=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
         severity=SEVERITY,
         closing=closing(report),
@@ -94,7 +93,7 @@ def _anchors(report: Report, entries_max: int) -> dict[Subject, str]:
             found[subject] = f"unread-{number}"
     for prefix, entries in (("watched", report.watching), ("todo", report.todo)):
         for number, entry in enumerate(entries[:entries_max], 1):
-            found[entry.subject] = f"{prefix}-{number}"
+            found.update(dict.fromkeys((entry.subject, *entry.others), f"{prefix}-{number}"))
     return found
 
 
@@ -107,11 +106,20 @@ def _by_rule(entries: list[Todo]) -> list[tuple[str, str, int]]:
 
 def _linked(text: str) -> Markup:
     """A source with its https addresses as links; all else is text."""
+    link = Markup('<a href="{0}" rel="noreferrer noopener">{0}</a>')
+    return _marked(text, _URL, link)
+
+
+def _prose(text: str) -> Markup:
+    """A reason or remedy with what stands between backticks as code."""
+    return _marked(text, _CODE, Markup("<code>{0}</code>"))
+
+
+def _marked(text: str, pattern: re.Pattern[str], markup: Markup) -> Markup:
+    """Made harmless, escaped piece by piece, the first group of each match put into the markup."""
     shown, parts, end = words.sentence(text), [], 0
-    for found in _URL.finditer(shown):
-        parts.append(Markup.escape(shown[end : found.start()]))
-        link = Markup('<a href="{0}" rel="noreferrer noopener">{0}</a>')
-        parts.append(link.format(found.group()))
+    for found in pattern.finditer(shown):
+        parts += [Markup.escape(shown[end : found.start()]), markup.format(found.group(1))]
         end = found.end()
     return Markup("").join([*parts, Markup.escape(shown[end:])])
 
@@ -166,6 +174,7 @@ _TEMPLATES.filters.update(
     model=words.model,
     name=words.visible,
     noun=words.count,
+    prose=_prose,
     period=lambda finding: words.period(finding.since, finding.until),
     measured=lambda finding: words.measured(finding.observed, finding.threshold, finding.unit),
     sentence=words.sentence,

@@ -79,12 +79,17 @@ def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
 def _document(body: Any) -> bytes:
     """Indented by two, ending in a newline; a number that is not finite becomes null."""
     try:
-        encoded = msgspec.json.encode(body).decode()
+        encoded = msgspec.json.encode(body)
     except UnicodeEncodeError:
-        # A lone surrogate (an undecodable byte of a name) has no UTF-8 form, but it has a JSON escape.
-        encoded = json.dumps(msgspec.to_builtins(body))
+        encoded = msgspec.json.encode(_well_formed(body))
     indented = msgspec.json.format(encoded, indent=2)
-    return (_STEERING.sub(_escaped, indented) + "\n").encode()
+    return (_STEERING.sub(_escaped, indented.decode()) + "\n").encode()
+
+
+def _well_formed(body: Any) -> Any:
+    """Lone surrogates (a name's undecodable bytes) become U+FFFD; strict readers refuse even their escape."""
+    text = json.dumps(msgspec.to_builtins(body), ensure_ascii=False)
+    return json.loads(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -153,10 +153,23 @@ def subject_line(subject: Subject) -> str:
     return "  ".join(parts)
 
 
-def _card_line(page: Page, subject: Subject) -> None:
-    if subject.kind == "card":
-        serial = visible(subject.serial, absent="not read")
-        page.hanging("Card  ", f"{visible(subject.short_uuid)}  S/N {serial}", 4)
+def _who(entry: Todo) -> str:
+    if not entry.others:
+        return subject_line(entry.subject)
+    return f"{visible(entry.subject.node)}  {count(1 + len(entry.others), 'card')}"
+
+
+def _card_line(page: Page, entry: Todo) -> None:
+    subject = entry.subject
+    if entry.others:
+        seats = [visible(card.pci, absent="seat unknown") for card in (subject, *entry.others)]
+        page.hanging("Cards ", ", ".join(seats[:SIGNS_MAX]), 4)
+    elif subject.kind == "card":
+        page.hanging("Card  ", _identity(subject), 4)
+
+
+def _identity(card: Subject) -> str:
+    return f"{visible(card.short_uuid)}  S/N {visible(card.serial, absent='not read')}"
 
 
 def _entries(page: Page, title: str, entries: list[Todo], entries_max: int, *, full: bool) -> None:
@@ -168,8 +181,8 @@ def _entries(page: Page, title: str, entries: list[Todo], entries_max: int, *, f
     for entry in entries[:entries_max]:
         style = LOOKS[entry.verdict].style if Action[entry.verdict] >= Action.reset else ""
         lead = f"{entry.verdict.upper() if full else entry.verdict:<11}"
-        page.hanging(lead, subject_line(entry.subject), 2, style)
-        _card_line(page, entry.subject)
+        page.hanging(lead, _who(entry), 2, style)
+        _card_line(page, entry)
         for number, finding in enumerate(entry.findings):
             _finding(page, finding, first=number == 0, full=full)
     _rest(page, len(entries) - entries_max)
@@ -222,9 +235,9 @@ def _unread(page: Page, entry: NotRead) -> None:
         name = subject_line(entry.cards[0])
     else:
         name = f"{visible(entry.node)}  {count(len(entry.cards), 'card')}"
-    page.hanging(f"{'unknown':<11}", name, 2)
+    page.hanging(f"{'unread':<11}", name, 2)
     if not entry.is_node and len(entry.cards) == 1:
-        _card_line(page, entry.cards[0])
+        page.hanging("Card  ", _identity(entry.cards[0]), 4)
     page.hanging("Why   ", "; ".join(sentence(reason) for reason in entry.reasons), 4)
     if entry.remedy:
         page.hanging("Do    ", sentence(entry.remedy), 4)

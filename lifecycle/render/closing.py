@@ -14,7 +14,8 @@ def closing(report: Report) -> str:
     asking = _asking(report)
     unproven = _unproven(report)
     if not asking and not unproven:
-        watched = f"; {count(len(report.watching), 'subject')} watched" if report.watching else ""
+        watching = sum(1 + len(entry.others) for entry in report.watching)
+        watched = f"; {count(watching, 'subject')} watched" if watching else ""
         fleet = f"All {count(cards, 'card')} on {count(nodes, 'node')} were read"
         return f"{fleet} and nothing asks for action{watched}."
     parts = [
@@ -34,5 +35,5 @@ def _asking(report: Report) -> str:
 
 def _unproven(report: Report) -> str:
     nodes = sum(1 for entry in report.not_read if entry.is_node)
-    cards = report.card_counts["unknown"]
+    cards = report.unproven_cards
     return listed([count(n, noun) for n, noun in ((nodes, "node"), (cards, "card")) if n])

@@ -127,7 +127,9 @@ def measured(observed: int | float | str | None, threshold: int | float | str | 
     """«137 errors/30d (threshold 100)»; empty where nothing was measured."""
     if observed is None:
         return ""
-    value = f"{_value(observed)} {visible(unit, absent='')}".rstrip()
+    # A word carries its own meaning; the unit of «absent» is nothing a reader needs.
+    suffix = "" if isinstance(observed, str) else f" {visible(unit, absent='')}".rstrip()
+    value = f"{_value(observed)}{suffix}"
     if threshold is None:
         return value
     return f"{value} ({'expected' if isinstance(threshold, str) else 'threshold'} {_value(threshold)})"

@@ -39,7 +39,7 @@ def finding(rule: str, action: ActionName, subject: str = "x", **changes: object
         "remedy": "Look at it.",
         "source": "",
     }
-    return Finding(**{**values, **changes})  # type: ignore[arg-type]  # the dict is spelt out above
+    return Finding(**{**values, **changes})
 
 
 ECC_MONTHLY = finding(
@@ -136,12 +136,12 @@ def card(
         "missing": [],
         "findings": [],
     }
-    return CardVerdict(**{**values, **changes})  # type: ignore[arg-type]  # the dict is spelt out above
+    return CardVerdict(**{**values, **changes})
 
 
 def node(name: str, verdict: ActionName = "ok", **changes: object) -> NodeVerdict:
     values: dict[str, object] = {"node": name, "verdict": verdict, "findings": [], "observed_at": READ_AT}
-    return NodeVerdict(**{**values, **changes})  # type: ignore[arg-type]  # the dict is spelt out above
+    return NodeVerdict(**{**values, **changes})
 
 
 def verdicts(cards: list[CardVerdict], nodes: list[NodeVerdict]) -> Verdicts:
@@ -198,7 +198,7 @@ def sick(*, simulated: bool = False) -> Verdicts:
                 base.node,
                 seat,
                 base.name or A100,
-                **{"verdict": "ok", "simulated": simulated, **given},  # type: ignore[arg-type]
+                **{"verdict": "ok", "simulated": simulated, **given},
             )
         )
     special = {

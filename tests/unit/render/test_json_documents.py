@@ -15,8 +15,8 @@ from tests.unit.render import samples
 # Contract 6.3 and 6.6, key by key. What a document has beyond these may only follow them.
 DOCUMENT_KEYS = ["schema", "as_of", "policy", "engine", "cards", "nodes"]
 CARD_KEYS = [
-    "uuid", "serial", "name", "node", "pci", "state", "verdict", "observed_at", "stale", "complete", "missing",
-    "findings",
+    "uuid", "serial", "name", "node", "pci", "state", "verdict", "observed_at", "stale", "complete",
+    "missing", "findings",
 ]  # fmt: skip
 FINDING_KEYS = [
     "id", "rule", "enforce", "action", "observed", "threshold", "unit", "since", "until", "reason", "remedy",
@@ -89,9 +89,7 @@ def test_the_other_lists_carry_their_schema():
     assert ingest["notes"] == [{"document": "g", "note": "what"}]
 
 
-@pytest.mark.parametrize(
-    "text", [text for text in samples.HOSTILE if text.isprintable() or "\ud800" not in text]
-)
+@pytest.mark.parametrize("text", [text for text in samples.HOSTILE if "\ud800" not in text])
 def test_a_hostile_name_comes_back_unchanged_and_steers_no_terminal(text: str):
     encoded = cards_json([card_row(text)])
     assert json.loads(encoded)["cards"][0]["node"] == text
@@ -100,7 +98,7 @@ def test_a_hostile_name_comes_back_unchanged_and_steers_no_terminal(text: str):
 
 
 def test_a_name_that_is_not_unicode_does_not_stop_the_document():
-    assert json.loads(cards_json([card_row("\ud800")]))["cards"][0]["node"] == "\ud800"
+    assert json.loads(cards_json([card_row("n\ud800")]))["cards"][0]["node"].startswith("n\ufffd")
 
 
 def test_a_number_that_is_not_finite_is_null():

@@ -157,6 +157,51 @@ def test_missing_readings_of_judged_cards_are_counted_per_reading():
     assert [(gap.reading, gap.cards) for gap in sick().gaps] == [("power.enforced_limit_w: not_supported", 2)]
 
 
+def test_a_card_under_watch_that_was_not_read_is_not_read_all_the_same():
+    hung = {"verdict": "watch", "findings": [samples.HOT, samples.ECC_TIMED_OUT], "complete": False}
+    report = plain([samples.card("n", 0, **hung)], [samples.node("n")])
+    assert [(entry.reasons, entry.remedy) for entry in report.not_read] == [
+        ([samples.ECC_TIMED_OUT.reason], None)
+    ]
+    assert [entry.verdict for entry in report.watching] == ["watch"]
+    assert report.unproven_cards == 1
+
+
+def test_a_card_that_asks_for_action_is_not_asked_for_twice():
+    lost = {"verdict": "quarantine", "findings": [samples.LOST, samples.ECC_TIMED_OUT], "complete": False}
+    report = plain([samples.card("n", 0, **lost)], [samples.node("n")])
+    assert (len(report.todo), report.not_read, report.unproven_cards) == (1, [], 0)
+
+
+def test_missing_readings_that_a_finding_speaks_of_are_no_gap():
+    told = samples.card(
+        "n", 0, verdict="watch", findings=[samples.HOT, samples.ECC_TIMED_OUT], missing=["ecc"]
+    )
+    assert plain([told], [samples.node("n")]).gaps == []
+
+
+def test_watched_cards_of_a_node_are_joined_only_where_every_word_is_the_same():
+    other = samples.finding("temperature-sustained", "watch", reason="92 °C")
+    watched = {"a": samples.HOT, "b": samples.HOT}
+    cards = [
+        samples.card(name, seat, verdict="watch", findings=[hot])
+        for name, hot in watched.items()
+        for seat in (0, 1)
+    ]
+    cards.append(samples.card("a", 2, verdict="watch", findings=[other]))
+    report = plain(cards, [samples.node("a"), samples.node("b")])
+    assert [(e.subject.node, e.subject.pci, len(e.others)) for e in report.watching] == [
+        ("a", "0000:07:00.0", 1),
+        ("a", "0000:27:00.0", 0),
+        ("b", "0000:07:00.0", 1),
+    ]
+
+
+def test_cards_that_ask_for_action_are_never_joined():
+    cards = [samples.card("n", seat, verdict="rma", findings=[samples.REMAP_FAILURE]) for seat in (0, 1)]
+    assert [entry.others for entry in plain(cards, [samples.node("n")]).todo] == [[], []]
+
+
 def test_the_oldest_reading_comes_first_and_never_read_before_all():
     never = samples.card("z", 0, verdict="unknown", observed_at=None, stale=True)
     old = samples.card("y", 0, observed_at="2026-10-01T00:00:00Z", stale=True)

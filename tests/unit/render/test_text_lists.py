@@ -78,7 +78,7 @@ def test_events_without_a_readable_time_come_last():
 
 def test_an_ingest_says_what_was_new_known_and_refused():
     outcome = IngestOutcome(3, 1, refused=[("a.json", "not JSON")], notes=[("", "a note")], nodes=2, cards=16)
-    assert ingest_summary(outcome).split("\n") == [
+    assert ingest_summary(outcome, width=100).split("\n") == [
         "3 new observations of 2 nodes, 1 known already; 16 cards seen for the first time.",
         "Refused  a.json: not JSON",
         "Note     a note",

@@ -97,6 +97,16 @@ def test_what_only_observes_is_marked():
     assert "new-rule found something (observed only) [new-rule]" in render_text(report(verdicts))
 
 
+def test_cards_of_which_the_same_is_said_share_an_entry():
+    hot = [samples.card("n", seat, verdict="watch", findings=[samples.HOT]) for seat in range(3)]
+    text = render_text(report(samples.verdicts(hot, [samples.node("n")])))
+    assert section(text, "Watched (1)").split("\n")[1:3] == [
+        "  watch      n  3 cards",
+        "    Cards 0000:07:00.0, 0000:17:00.0, 0000:27:00.0",
+    ]
+    assert text.endswith("3 subjects watched.")
+
+
 def test_not_read_says_why_since_when_and_what_to_do():
     unread = section(sick_text(), "Not read (3)")
     assert "gpu-l40s-03 (node, with its 4 cards)" in unread
@@ -130,6 +140,12 @@ def test_a_fleet_with_an_unread_node_is_never_called_well():
     assert render_text(report(verdicts)).endswith(
         "Nothing asks for action; 1 node could not be read or proven."
     )
+
+
+def test_a_fleet_with_an_incomplete_card_is_never_called_well():
+    incomplete = samples.card("n", 0, complete=False, missing=["ecc.aggregate: timed_out"])
+    text = render_text(report(samples.verdicts([incomplete], [samples.node("n")])))
+    assert text.endswith("Nothing asks for action; 1 card could not be read or proven.")
 
 
 def test_watched_cards_are_mentioned_where_all_else_is_well():

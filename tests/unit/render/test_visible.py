@@ -95,6 +95,7 @@ def test_a_measurement_is_shown_with_what_it_is_held_against():
     assert measured(137, 100, "errors/30d") == "137 errors/30d (threshold 100)"
     assert measured("550.90", "550.127", "") == "550.90 (expected 550.127)"
     assert measured(0.1 + 0.2, None, "°C") == "0.3 °C"
+    assert measured("absent", "present", "presence") == "absent (expected present)"
     assert measured(None, 3, "x") == ""
 
 
