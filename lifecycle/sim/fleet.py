@@ -122,7 +122,10 @@ def _build_node(life: Life, name: str, now: int, fleet: Fleet, counter: _Counter
 
 def _write_inventory(fleet: Fleet, plan: FleetPlan) -> None:
     pools = {
-        pool: {"hosts": {name: _host(plan.nodes[name], fleet.nodes / name) for name in names}}
+        pool: {
+            "vars": {"muster_pool": pool},
+            "hosts": {name: _host(plan.nodes[name], fleet.nodes / name) for name in names},
+        }
         for pool, names in plan.pools.items()
     }
     group = {

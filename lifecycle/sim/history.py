@@ -23,6 +23,7 @@ from lifecycle.sim.tree import Files, Link, root_at
 PROBE_DIR = Path(__file__).resolve().parents[2] / "plugins" / "module_utils"
 LIBRARY = Path(__file__).resolve().with_name("nvml.py")
 _PROBE_TIMEOUT_S = 90
+_DETAIL_MAX = 400  # characters of the probe's last words that an error shows
 
 
 @dataclass
@@ -73,17 +74,25 @@ def _prune(directory: Path) -> None:
 def write_history(
     life: Life, node: str, now: int, place: NodeDirectory, history: Path, told: Callable[[str], None]
 ) -> None:
-    """The facts documents of one node's past, one file each; `told` hears of each."""
+    """The facts documents of one node's past, one file each; `told` hears of each.
+
+    Raises RunnerFailed where the probe does not answer or cannot open the library: a past with holes would
+    look like one of a fleet that nobody could read.
+    """
     for moment in life.moments(node, now):
         place.set_to(life, node, moment)
         answer = run_probe(place, moment.at)
+        if answer["host"]["nvml_state"] != "ok":
+            raise _no_answer(place, str(answer["host"].get("nvml_detail", "")), PROBE_DIR)
         document = as_document(answer, life, node, moment)
         name = f"{node}-{moment.at * 1000}.json"
-        (history / name).write_text(json.dumps(document, separators=(",", ":")) + "\n", encoding="utf-8")
+        (history / name).write_text(
+            json.dumps(document, separators=(",", ":"), sort_keys=True) + "\n", encoding="utf-8"
+        )
         told(f"{node} {document['observed_at'][:10]}")
 
 
-def run_probe(place: NodeDirectory, at: int) -> dict[str, Any]:
+def run_probe(place: NodeDirectory, at: int, probe_dir: Path = PROBE_DIR) -> dict[str, Any]:
     """The probe's answer for a simulated node at a time. Raises RunnerFailed where it does not answer."""
     options = {
         "nvml_library": str(LIBRARY),
@@ -95,7 +104,7 @@ def run_probe(place: NodeDirectory, at: int) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, "-m", "gpu_probe", "--plain"],
             input=json.dumps(options),
-            cwd=PROBE_DIR,
+            cwd=probe_dir,
             capture_output=True,
             text=True,
             timeout=_PROBE_TIMEOUT_S,
@@ -104,12 +113,16 @@ def run_probe(place: NodeDirectory, at: int) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         detail = getattr(error, "stderr", None) or str(error)
-        raise RunnerFailed(
-            f"The probe did not answer for the simulated node {place.path.name}: {str(detail)[-400:]}",
-            means="The simulated fleet is incomplete and was not used; nothing else was changed.",
-            remedy=f"Run the demo again; should it fail again, run the probe by hand in {PROBE_DIR}.",
-        ) from error
+        raise _no_answer(place, str(detail)[-_DETAIL_MAX:], probe_dir) from error
     return answer
+
+
+def _no_answer(place: NodeDirectory, detail: str, probe_dir: Path) -> RunnerFailed:
+    return RunnerFailed(
+        f"The probe did not read the simulated node {place.path.name}: {detail}",
+        means="The simulated fleet is incomplete and was not used; nothing else was changed.",
+        remedy=f"Run the demo again; should it fail again, run the probe by hand in {probe_dir}.",
+    )
 
 
 def as_document(answer: dict[str, Any], life: Life, node: str, moment: Moment) -> dict[str, Any]:
@@ -129,6 +142,8 @@ def as_document(answer: dict[str, Any], life: Life, node: str, moment: Moment) -
         "observed_at": datetime.fromtimestamp(moment.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "reach": "ok",
         "simulated": bool(answer["simulated"]),
+        "expected_cards": life.plan.nodes[node].cards,
+        "pool": next(pool for pool, names in life.plan.pools.items() if node in names),
         "reader": {"name": "probe", "version": str(probe.get("version", "")), "tier": "passive"},
         "host": host,
         "cards": cards,

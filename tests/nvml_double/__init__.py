@@ -98,7 +98,9 @@ def build(target_dir: Path) -> Path:
     """Compile the double into target_dir/libnvidia-ml.so.1. It needs nothing but libc where it runs."""
     target = target_dir / NAME
     target_dir.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([*_GCC, "-o", str(target), str(SOURCE)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*_GCC, "-o", str(target), str(SOURCE)], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise AssertionError(f"gcc could not build the NVML double:\n{done.stderr}")
     return target
