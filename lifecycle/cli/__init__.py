@@ -37,7 +37,7 @@ for module in (reading, asking, acting):
 def main() -> None:
     """Entry point of `muster`: errors of ours become a text on stderr and their exit code."""
     try:
-        muster.main(standalone_mode=True)
+        muster.main(prog_name="muster", standalone_mode=True)
     except MusterError as error:
         click.echo(f"muster: {error}", err=True)
         sys.exit(int(error.exit))

@@ -89,7 +89,7 @@ def verdict_answer(
         return "\n".join([body, *(f"Refused: {one.origin}: {one.why}" for one in refused)])
 
     return Answer(
-        exit=exit_code(verdicts, incomplete=incomplete or bool(refused)),
+        exit=exit_code(verdicts, incomplete=incomplete or bool(refused) or report.unproven_cards > 0),
         text=text,
         json=lambda: verdicts_json(verdicts),
     )
