@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 import time
 
 from ansible import constants as C  # noqa: N812 - Ansible's own name for it
-from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.muster.gpu.plugins.module_utils.gpu_probe import VERSION, payload
 from ansible_collections.muster.gpu.plugins.plugin_utils import answer as answers
@@ -39,7 +40,8 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         task_vars = task_vars or {}
         try:
-            chosen = arguments.checked(self._task.args)
+            by_host = arguments.from_variables(task_vars, self._templar.template)
+            chosen = arguments.checked({**by_host, **self._task.args})
         except ValueError as error:
             raise AnsibleActionFail(str(error)) from error
         node = task_vars["inventory_hostname"]
@@ -49,36 +51,39 @@ class ActionModule(ActionBase):
                 % (self._task.delegate_to, node)
             )
         started = time.time()
-        document, connection_failure = self._document(chosen, node, int(started * 1000), task_vars)
-        place = self._spooled(chosen, document, int(started * 1000))
-        if connection_failure is not None:
-            raise connection_failure
+        epoch_ms = int(started * 1000)
+        known = facts_document.envelope(node, epoch_ms, chosen["expected_cards"], chosen["pool"])
+        document, failure = self._document(chosen, known, task_vars)
+        place = self._spooled(chosen, document, epoch_ms)
+        if failure is not None:
+            raise failure
         return _result(chosen, document, place, int((time.time() - started) * 1000))
 
-    def _document(self, chosen, node, epoch_ms, task_vars):
-        """(facts/1 document, the connection failure to raise again or None)"""
+    def _document(self, chosen, known, task_vars):
+        """(facts/1 document, the failure that Ansible is to see or None)"""
 
         def unread(reach, detail):
-            return facts_document.not_read(node, epoch_ms, reach, detail, VERSION)
+            return facts_document.not_read(known, reach, detail, VERSION)
 
         try:
             with _deadline(chosen["timeout_s"], self._task.timeout):
                 done = self._ask(chosen, task_vars)
-        except AnsibleConnectionFailure as error:
-            return unread("unreachable", answers.excerpt(str(error))), error
+        except AnsibleError as error:  # no connection, or no right to become the other user
+            reach = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "unreadable"
+            return unread(reach, answers.excerpt(str(error))), error
         except OutOfTime:
             _end_own_children()
             return unread("timed_out", "no answer within %d s" % chosen["timeout_s"]), None
         except BaseException as error:  # the task's own `timeout` is not an Exception either
             if "Timeout" not in type(error).__name__:
                 raise
-            document = unread("timed_out", "no answer within the task's timeout of %s s" % self._task.timeout)
-            self._spooled(chosen, document, epoch_ms)
-            raise
+            return unread(
+                "timed_out", "no answer within the task's timeout of %s s" % self._task.timeout
+            ), error
         if payload.NO_PYTHON in done["stderr"]:
             return unread("no_python", _no_python(done["stderr"])), None
         try:
-            return facts_document.read(node, epoch_ms, answers.parse(done["stdout"])), None
+            return facts_document.read(known, answers.parse(done["stdout"])), None
         except answers.Unreadable as error:
             said = answers.excerpt(done["stderr"])
             detail = "%s (exit status %s)%s" % (error, done["rc"], "; it said: " + said if said else "")
@@ -88,7 +93,8 @@ class ActionModule(ActionBase):
         data = PAYLOAD.data(arguments.for_probe(chosen))
         interpreter = _interpreter(task_vars)
         become = getattr(self._connection, "become", None)
-        if self._connection.has_pipelining and getattr(become, "pipelining", True):
+        wants_terminal = getattr(become, "require_tty", False) or not getattr(become, "pipelining", True)
+        if self._connection.has_pipelining and not wants_terminal:
             done = self._low_level_execute_command(PAYLOAD.command(interpreter), in_data=data)
             if not (become and done["rc"] and "tty" in done["stderr"]):
                 return done
@@ -149,7 +155,8 @@ def _no_python(stderr):
 @contextlib.contextmanager
 def _deadline(seconds, task_timeout):
     """Raise OutOfTime in the body after so many seconds; Ansible's own task timeout takes precedence."""
-    if not seconds or task_timeout:
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not seconds or task_timeout or not in_main_thread:  # signals reach the main thread only
         yield
         return
 
@@ -167,12 +174,15 @@ def _deadline(seconds, task_timeout):
 
 def _end_own_children():
     """End what the connection plugin started in this worker and left running, such as an ssh client."""
-    me = os.getpid()
-    try:
-        with open("/proc/%d/task/%d/children" % (me, me), encoding="ascii") as stream:
-            children = [int(pid) for pid in stream.read().split()]
-    except (OSError, ValueError):
-        return
-    for pid in children:
-        with contextlib.suppress(ProcessLookupError):
+    for pid in _descendants(os.getpid()):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGTERM)
+
+
+def _descendants(pid):
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as stream:
+            children = [int(child) for child in stream.read().split()]
+    except (OSError, ValueError):
+        return []
+    return children + [further for child in children for further in _descendants(child)]

@@ -14,6 +14,8 @@ description:
     NVIDIA GPU of a node, and what belongs to the node around them, in one exec over the connection.
   - Leaves one C(facts/1) document per node in a spool directory on the controller, whether the node could
     be read or not. Every reading in it is a value, or unread with a reason; nothing unread is zero.
+  - An option that the task does not give is taken from the host's variable of the name that
+    C(playbooks/sweep.yml) lists, such as C(muster_spool) or C(muster_card_deadline).
   - Nothing is installed or left on the node. The probe and the controller's pynvml travel with the task.
   - Every card is read in a process of its own with a deadline, so that one hung, lost or crashing card
     costs only its own readings.
@@ -35,6 +37,12 @@ options:
     description: Return the document as RV(facts) too. It may be large; the spool has it in any case.
     type: bool
     default: false
+  expected_cards:
+    description: How many cards the inventory says the node has; noted in the document.
+    type: int
+  pool:
+    description: The pool the inventory puts the node in; noted in the document.
+    type: str
   timeout_s:
     description:
       - Seconds after which the node is given up and recorded as timed out, whatever it does; 0 for never.

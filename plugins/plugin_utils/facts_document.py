@@ -14,13 +14,28 @@ def moment(epoch_ms):
     return "%s.%03dZ" % (stamp, milliseconds)
 
 
-def read(node, epoch_ms, answer):
-    """The document for a node that answered; only the parts named here are taken from the answer."""
-    probe = answer["probe"]
+def envelope(node, epoch_ms, expected_cards=None, pool=None):
+    """What the controller knows of a node at one time: nothing of it comes from the node.
+
+    epoch_ms: milliseconds since 1970 on the controller's clock. expected_cards and pool are what the
+    inventory says, or None.
+    """
     return {
         "schema": SCHEMA,
         "node": node,
         "observed_at": moment(epoch_ms),
+        "expected_cards": expected_cards,
+        "pool": pool,
+    }
+
+
+def read(known, answer):
+    """The document for a node that answered, `known` being its envelope; only
+    the parts named here are taken from the answer.
+    """
+    probe = answer["probe"]
+    return {
+        **known,
         "reach": "ok",
         "reach_detail": "",
         "simulated": answer["simulated"],
@@ -34,12 +49,10 @@ def read(node, epoch_ms, answer):
     }
 
 
-def not_read(node, epoch_ms, reach, detail, version):
+def not_read(known, reach, detail, version):
     """The document for a node that could not be read: why, and no host and no cards."""
     return {
-        "schema": SCHEMA,
-        "node": node,
-        "observed_at": moment(epoch_ms),
+        **known,
         "reach": reach,
         "reach_detail": detail,
         "simulated": False,

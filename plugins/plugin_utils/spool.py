@@ -25,9 +25,14 @@ def write(spool, document, epoch_ms):
     this returns.
     """
     incoming, temporary = os.path.join(spool, "incoming"), os.path.join(spool, "tmp")
-    for directory in (spool, incoming, temporary):
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-    body = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+    if not os.path.isdir(incoming) or not os.path.isdir(temporary):
+        for directory in (spool, incoming, temporary):
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+        _sync_directory(spool)
+        _sync_directory(os.path.dirname(os.path.abspath(spool)))
+    # Sorted, so that the same readings make the same bytes in whatever order the node's children answered.
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True)
+    body = text.encode("utf-8")
     name = file_name(document["node"], epoch_ms, body)
     draft = os.path.join(temporary, "%s.%d" % (name, os.getpid()))
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -7,7 +7,7 @@ PATHS = ("fabric.state", "fabric.status", "fabric.clique", "fabric.cluster", "fa
 
 # nvmlGpuFabricState_t (nvml.h).
 _STATES = {0: "not_supported", 1: "not_started", 2: "in_progress", 3: "completed"}
-_ATTEMPTS = (
+ATTEMPTS = (
     Filled("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v3_t"),
     Filled("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v2_t"),
     Filled("nvmlDeviceGetGpuFabricInfo", "c_nvmlGpuFabricInfo_t"),
@@ -16,7 +16,7 @@ _ATTEMPTS = (
 
 def read(device):
     """{path: value}; status, clique and cluster mean something only once registration is complete."""
-    info = device.ask(_ATTEMPTS)
+    info = device.ask(ATTEMPTS)
     if is_unread(info):
         return {path: info for path in PATHS}
     state = _STATES.get(info.state, str(info.state))

@@ -21,8 +21,8 @@ _PROCESSES_MAX = 1024
 # Slurm's cgroup paths: /slurm/uid_1000/job_42/… and, with cgroup v2, …/slurmstepd.scope/job_42/…
 _JOB = re.compile(r"/job_(\d+)(?:/|$)")
 
-_COMPUTE = (Call("nvmlDeviceGetComputeRunningProcesses_v3"), Call("nvmlDeviceGetComputeRunningProcesses_v2"))
-_GRAPHICS = (
+COMPUTE = (Call("nvmlDeviceGetComputeRunningProcesses_v3"), Call("nvmlDeviceGetComputeRunningProcesses_v2"))
+GRAPHICS = (
     Call("nvmlDeviceGetGraphicsRunningProcesses_v3"),
     Call("nvmlDeviceGetGraphicsRunningProcesses_v2"),
 )
@@ -30,11 +30,11 @@ _GRAPHICS = (
 
 def read(device, root, mig_on, emit):
     """Emit the memory readings and the list of compute processes."""
-    compute = device.ask(_COMPUTE)
+    compute = device.ask(COMPUTE)
     emit({"processes": compute if is_unread(compute) else [_process(p, root) for p in _bounded(compute)]})
     memory = _memory(device)
     emit(memory)
-    graphics = device.ask(_GRAPHICS)
+    graphics = device.ask(GRAPHICS)
     if is_unread(graphics) and graphics["unread"] in ("not_supported", "not_in_driver"):
         graphics = []  # a card or driver without graphics has no graphics processes
     emit({"memory.unaccounted_bytes": _unaccounted(memory, compute, graphics, root, mig_on)})

@@ -7,7 +7,7 @@ import time
 
 from .files import under
 from .host import uptime
-from .options import COMMAND_S, LOG_BYTES_MAX, LOG_TEXT_MAX
+from .options import COMMAND_S, LOG_BYTES_MAX, LOG_COMMAND_S, LOG_TEXT_MAX
 from .values import is_unread, unread
 
 PATHS = ("log", "log_source")
@@ -119,7 +119,7 @@ def _journal(since):
         raise Unreadable("no journal runs here")
     base = ["journalctl", "-q", "--no-pager", "-o", "short-unix"]
     span = ["-k"] if since is None else ["_TRANSPORT=kernel", "--since=@%d" % int(since)]
-    lines = list(_command(base + span, COMMAND_S))
+    lines = list(_command(base + span, LOG_COMMAND_S))
     if not lines and not list(_command([*base, "-k", "-n", "1"], COMMAND_S)):
         raise Unreadable("the journal shows no kernel line; permission may be missing")
     return lines
@@ -139,7 +139,9 @@ def _command(command, seconds):
     timer = threading.Timer(seconds, process.kill)
     timer.start()
     try:
-        wanted, some = _drain(process.stdout)
+        wanted, some, whole = _drain(process.stdout)
+        if not whole:
+            process.kill()
         status = process.wait()
     finally:
         timer.cancel()
@@ -149,17 +151,18 @@ def _command(command, seconds):
 
 
 def _drain(stream):
+    """(wanted lines, one other line, whether all was read)"""
     wanted, some, size = [], [], 0
     for raw in stream:
         size += len(raw)
         if size > LOG_BYTES_MAX:
-            break
+            return wanted, some, False
         line = raw.decode("utf-8", "replace").rstrip("\n")
         if _WANTED.search(line):
             wanted.append(line)
         elif not some:
             some.append(line)
-    return wanted, some
+    return wanted, some, True
 
 
 def _kmsg():

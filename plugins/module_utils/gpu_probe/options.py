@@ -23,6 +23,7 @@ PACKAGE_BYTES_MAX = 64 * 1024 * 1024  # dpkg's status file of a full desktop is 
 LOG_BYTES_MAX = 64 * 1024 * 1024  # read from the kernel log at most, so that a flood of lines has an end
 LOG_TEXT_MAX = 1000  # characters kept of a log line; the kernel cuts its own at 1,024 bytes
 COMMAND_S = 5.0  # for one subprocess; systemctl, rpm and dmesg answer within a second on a sound node
+LOG_COMMAND_S = 10.0  # for the journal of a month, which a slow disk may need
 LINGER_S = 0.2  # how long a killed child is waited for before it is left to the kernel
 
 

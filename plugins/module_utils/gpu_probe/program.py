@@ -38,7 +38,11 @@ def main(raw, plain=False):
     except ValueError as error:
         sys.stderr.write("gpu_probe: %s\n" % error)
         sys.exit(2)
-    answer = run(chosen)
+    try:
+        answer = run(chosen)
+    except OSError as error:  # no process or pipe to be had: the node is out of them
+        sys.stderr.write("gpu_probe: cannot start a reader: %s\n" % error.strerror)
+        sys.exit(1)
     if plain:
         import json
 
@@ -69,7 +73,8 @@ class _Probe:
         parts = self._start_host()
         self.host["driver.refcount_before"] = host.module_references(self.root)
         self.host["driver.module"] = host.module_version(self.root)
-        _kept, state, detail = lock.take(self.root, self.chosen["lock_path"], self.chosen["lock_wait_s"])
+        wait_s = min(self.chosen["lock_wait_s"], self.chosen["deadline_s"])
+        _kept, state, detail = lock.take(self.root, self.chosen["lock_path"], wait_s)
         if state == "busy":
             self.nvml = {"state": "locked", "reason": "locked", "detail": detail}
         else:
@@ -111,9 +116,9 @@ class _Probe:
 
     def _heard_scout(self, piece):
         self.nvml.update(piece)
-        if "count" in piece:
+        if not is_unread(piece.get("count", unread("not_read"))):
             branch = nvml.branch_of(piece.get("driver"))
-            for index in range(min(piece["count"], options.CARDS_MAX)):
+            for index in range(piece["count"]):
                 self._start_card(index, branch)
 
     def _start_card(self, index, branch):
@@ -190,9 +195,8 @@ def _scout(library):
         ):
             pieces[name] = _asked(ask, text)
         pieces["cuda"] = _asked(_cuda_version, text)
-        count = _asked(pynvml.nvmlDeviceGetCount, int)
-        pieces["count"] = count
-        emit({key: value for key, value in pieces.items() if not (key == "count" and is_unread(value))})
+        pieces["count"] = _asked(pynvml.nvmlDeviceGetCount, _card_count)
+        emit(pieces)
         nvml.close_quietly()
 
     return work
@@ -212,6 +216,12 @@ def _asked(ask, form):
         return form(ask())
     except Exception as error:
         return nvml.error_reading(error, getattr(ask, "__name__", ""))
+
+
+def _card_count(raw):
+    if raw > options.CARDS_MAX:
+        return unread("no_data", "NVML counts %d cards" % raw)
+    return raw
 
 
 def _cuda_version():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -136,19 +138,30 @@ def options_for(directory: Path, node: dict[str, Any] | None, **changes: Any) ->
     return chosen
 
 
-def run_probe(chosen: dict[str, Any], python: str = sys.executable) -> dict[str, Any]:
+def run_probe(chosen: dict[str, Any], python: str = sys.executable, **environment: str) -> dict[str, Any]:
     """The probe as a process of its own, its answer as plain JSON."""
     done = subprocess.run(
         [python, "-m", "gpu_probe", "--plain"],
         input=json.dumps(chosen).encode(),
         capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(MODULE_UTILS)},
+        env={**os.environ, "PYTHONPATH": str(MODULE_UTILS), **environment},
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
     assert done.stderr == b""
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def imported(name: str, path: Path) -> ModuleType:
+    """The Python file at `path` as a module, for files that lie in no package of this checkout."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # pynvml looks itself up there while it is loaded
+    spec.loader.exec_module(module)
+    return module
 
 
 def reason(value: Any) -> str | None:

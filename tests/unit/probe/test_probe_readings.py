@@ -44,7 +44,8 @@ def test_a_sound_card_answers_every_reading_and_fits_the_facts_document(tmp_path
     assert (card.identity.architecture, card.identity.compute_capability) == ("ampere", "8.0")
     assert card.seat.pci == "0000:07:00.0"
     assert card.firmware.inforom_ecc == "6.16"
-    assert card.modes.ecc_current is True and card.modes.mig_current is False
+    assert card.modes.ecc_current is True
+    assert card.modes.mig_current is False
     assert (card.ecc.aggregate.dram_corrected, card.ecc.aggregate.total_corrected) == (5, 7)
     assert (card.ecc.aggregate.dram_uncorrected, card.ecc.aggregate.sram_corrected) == (1, 2)
     assert card.ecc.sram_threshold_exceeded is False
@@ -70,7 +71,9 @@ def test_a_sound_card_leaves_nothing_unread(tmp_path: Path) -> None:
 
     def unread(value: Any, path: str = "") -> list[str]:
         if isinstance(value, dict):
-            return [path] if "unread" in value else [p for k in value for p in unread(value[k], f"{path}.{k}")]
+            return (
+                [path] if "unread" in value else [p for k in value for p in unread(value[k], f"{path}.{k}")]
+            )
         return [p for item in value for p in unread(item, path)] if isinstance(value, list) else []
 
     assert unread(raw) == []
@@ -181,10 +184,17 @@ def test_a_corrupted_inforom_is_a_value_and_not_an_unread_reading(tmp_path: Path
     assert read_card(tmp_path, a_card(inforom_valid=False))["health"]["inforom_valid"] is False
 
 
-def test_sram_errors_come_from_the_status_structure_where_the_location_is_not_supported(tmp_path: Path) -> None:
+def test_sram_errors_come_from_the_status_structure_where_the_location_is_not_supported(
+    tmp_path: Path,
+) -> None:
     card = a_card(
         ecc={"0": {"2": [0, 0]}, "1": {"2": [0, 0]}},
-        sram_status={"aggregateUncParity": 3, "aggregateUncSecDed": 4, "aggregateCor": 5, "bThresholdExceeded": 1},
+        sram_status={
+            "aggregateUncParity": 3,
+            "aggregateUncSecDed": 4,
+            "aggregateCor": 5,
+            "bThresholdExceeded": 1,
+        },
     )
     ecc = read_card(tmp_path, card)["ecc"]
     assert (ecc["aggregate"]["sram_uncorrected"], ecc["aggregate"]["sram_corrected"]) == (7, 5)
@@ -225,4 +235,5 @@ def test_a_card_without_nvlink_is_not_supported_and_an_inactive_link_is_a_fact(t
     assert reason(read_card(tmp_path, a_card(nvlink=None))["nvlink"]) == "not_supported"
     down = {"0": {"state": 0, "counters": [0, 0, 0, 0]}}
     link = read_card(tmp_path, a_card(nvlink=down))["nvlink"][0]
-    assert link["active"] is False and reason(link["speed_mbps"]) == "not_supported"
+    assert link["active"] is False
+    assert reason(link["speed_mbps"]) == "not_supported"
