@@ -99,8 +99,8 @@ def _pci(life: Life, node: str, slot: int) -> Files:
         f"{base}/vendor": "0x10de\n",
         f"{base}/device": f"0x{card['pci_device_id'] >> 16:04x}\n",
         f"{base}/driver": Link("../../../../bus/pci/drivers/nvidia"),
-        f"{base}/current_link_speed": _LINK_SPEEDS[card["pcie_gen"]] + "\n",
-        f"{base}/current_link_width": f"{card['pcie_width']}\n",
+        f"{base}/max_link_speed": _LINK_SPEEDS[card["pcie_gen"]] + "\n",
+        f"{base}/max_link_width": f"{card['pcie_width']}\n",
         f"{base}/numa_node": f"{int(slot >= plan.cards // 2)}\n",
     }
 

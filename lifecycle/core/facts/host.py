@@ -12,17 +12,20 @@ class Driver(Group, frozen=True):
     userspace: Text = NOT_READ
     nvml: Text = NOT_READ
     cuda: Text = NOT_READ
-    refcount_before: Count = NOT_READ
 
 
 class PciGpu(Group, frozen=True):
-    """A display or 3D controller of vendor 0x10de as sysfs lists it, driver or not."""
+    """A display or 3D controller of vendor 0x10de as sysfs lists it, driver or not.
+
+    `link_width_max` and `link_speed_max` are what the slot and card could do; the width and generation
+    in use follow the load and are read through NVML.
+    """
 
     pci: str
     device: Text = NOT_READ
     driver: Text = NOT_READ
-    link_width: Count = NOT_READ
-    link_speed: Text = NOT_READ
+    link_width_max: Count = NOT_READ
+    link_speed_max: Text = NOT_READ
     numa_node: Count = NOT_READ
 
 
@@ -57,7 +60,8 @@ class Cpu(Group, frozen=True):
 class Host(Group, frozen=True):
     """Facts about the node. `claimed_hostname` is what the node calls itself; it identifies nothing.
 
-    `nvml_detail`: why NVML did not open, or that it was opened without the node's lock.
+    `module_refcount_before`: users of the nvidia module before NVML was opened; at zero, opening it
+    initialised the GPUs and closing it let their volatile state go. `nvml_detail`: why NVML did not open, or that it was opened without the node's lock.
     """
 
     claimed_hostname: Text = NOT_READ
@@ -73,6 +77,7 @@ class Host(Group, frozen=True):
     nvml_state: str = "not_read"
     nvml_detail: str = ""
     nvml_held_ms: Count = NOT_READ
+    module_refcount_before: Count = NOT_READ
     driver: Driver = Driver()
     pci_gpus: list[PciGpu] | Unread = NOT_READ
     log: list[LogLine] | Unread = NOT_READ
@@ -82,4 +87,4 @@ class Host(Group, frozen=True):
     cpu: Cpu = Cpu()
 
 
-HOST_LIVE_KEYS = ("clock", "uptime_s", "nvml_held_ms", "nvml_detail", "log")
+HOST_LIVE_KEYS = ("clock", "uptime_s", "nvml_held_ms", "nvml_detail", "module_refcount_before", "log")

@@ -28,8 +28,8 @@ def _entry(root, base, address):
         "pci": address.lower(),
         "device": read_text(root, base + "device"),
         "driver": link_name(root, base + "driver") or unread("no_data", "no driver bound"),
-        "link_width": _whole(root, base + "current_link_width"),
-        "link_speed": read_text(root, base + "current_link_speed"),
+        "link_width_max": _whole(root, base + "max_link_width"),
+        "link_speed_max": read_text(root, base + "max_link_speed"),
         "numa_node": _whole(root, base + "numa_node"),
     }
 

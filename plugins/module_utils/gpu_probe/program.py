@@ -16,7 +16,7 @@ _DRIVER_PATHS = (
     "driver.userspace",
     "driver.nvml",
     "driver.cuda",
-    "driver.refcount_before",
+    "module_refcount_before",
 )
 _LIBRARY_DIRECTORIES = (
     "/usr/lib/x86_64-linux-gnu",
@@ -71,7 +71,7 @@ class _Probe:
 
     def run(self):
         parts = self._start_host()
-        self.host["driver.refcount_before"] = host.module_references(self.root)
+        self.host["module_refcount_before"] = host.module_references(self.root)
         self.host["driver.module"] = host.module_version(self.root)
         wait_s = min(self.chosen["lock_wait_s"], self.chosen["deadline_s"])
         _kept, state, detail = lock.take(self.root, self.chosen["lock_path"], wait_s)

@@ -119,7 +119,7 @@ def a_root(where: Path, gpus: list[str] | None = None, **files: str) -> Path:
         device.mkdir(parents=True)
         for name, text in (("vendor", "0x10de"), ("class", "0x030200"), ("device", "0x20b2")):
             (device / name).write_text(text + "\n")
-        (device / "current_link_width").write_text("16\n")
+        (device / "max_link_width").write_text("16\n")
         (device / "numa_node").write_text("-1\n")
         (device / "driver").symlink_to("../../../../bus/pci/drivers/nvidia")
     return where

@@ -84,7 +84,7 @@ def test_the_host_of_a_sound_node_fits_the_facts_document(tmp_path: Path) -> Non
     host = msgspec.convert(answer["host"], Host)
     assert (host.nvml_state, host.nvml_cards, host.nvml_detail) == ("ok", 1, "")
     assert (host.driver.cuda, host.driver.module, host.driver.userspace) == ("13.0", "580.65.06", "580.65.06")
-    assert host.driver.refcount_before == 17
+    assert host.module_refcount_before == 17
     assert answer["simulated"] is True
 
 

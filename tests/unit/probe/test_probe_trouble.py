@@ -97,7 +97,7 @@ def test_a_gpu_on_the_bus_that_nvml_does_not_list_is_no_card_and_stays_on_the_bu
     host = msgspec.convert(answer["host"], Host)
     assert isinstance(host.pci_gpus, list)
     assert [gpu.pci for gpu in host.pci_gpus] == ["0000:07:00.0", "0000:0f:00.0"]
-    assert (host.pci_gpus[1].driver, host.pci_gpus[1].link_width) == ("nvidia", 16)
+    assert (host.pci_gpus[1].driver, host.pci_gpus[1].link_width_max) == ("nvidia", 16)
     assert reason(answer["host"]["pci_gpus"][1]["numa_node"]) == "no_data"
 
 
@@ -145,7 +145,7 @@ def test_a_node_without_driver_and_gpu_is_read_to_the_end(tmp_path: Path) -> Non
     assert (host.nvml_state, host.pci_gpus, answer["cards"]) == ("library_missing", [], [])
     assert reason(answer["host"]["driver"]["module"]) == "driver_not_loaded"
     assert reason(answer["host"]["driver"]["userspace"]) == "library_missing"
-    assert reason(answer["host"]["driver"]["refcount_before"]) == "driver_not_loaded"
+    assert reason(answer["host"]["module_refcount_before"]) == "driver_not_loaded"
     assert reason(answer["host"]["boot_id"]) == "no_data"
 
 
