@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from lifecycle.core.errors import RunnerFailed
 
 # Lines of Ansible's own output kept for the error message when a run ends before any node did.
 TAIL_LINES = 12
+
+# How long Ansible may take to end its workers once it was told to. It signals them and waits for none.
+TERMINATION_GRACE_S = 10.0
+
+HOST_KEY_VARIABLE = "ANSIBLE_HOST_KEY_CHECKING"
 
 # Ansible's event names, and what they say about a node.
 _NODE_EVENTS = {
@@ -45,7 +52,7 @@ class PlayResult:
 class PlaybookRun:
     """A running ansible-playbook, started when made; the caller's own imports overlap with Ansible's.
 
-    Owns its private folder and its thread; `wait` ends both.
+    Owns its private folder and its thread; `wait` ends both, and so does leaving its `with` block.
     """
 
     def __init__(
@@ -63,6 +70,7 @@ class PlaybookRun:
         self._private_dir = private_dir
         self._on_node = on_node
         self._stop = threading.Event()
+        self._ansible_pid: int | None = None
         self.result = PlayResult()
         # Left behind by a killed run: it holds the environment of that run, so it goes first.
         shutil.rmtree(private_dir, ignore_errors=True)
@@ -72,7 +80,7 @@ class PlaybookRun:
             "playbook": str(playbook),
             "inventory": str(inventory.absolute()),
             "project_dir": str(playbook.parent),
-            "envvars": {**env, "PATH": _path()},
+            "envvars": {**env, "PATH": _path(), **_host_keys_checked()},
             "extravars": dict(variables or {}),
             "quiet": True,
             "suppress_env_files": True,
@@ -84,30 +92,51 @@ class PlaybookRun:
             arguments["forks"] = forks
         if limit is not None:
             arguments["limit"] = limit
-        self._thread, self._runner = _start(arguments)
+        self._runner = _prepared(arguments)
+        # Waited for instead of the thread: a signal that interrupts Thread.join makes Python 3.11 take the
+        # thread for ended (python/cpython#90882).
+        self._ended = threading.Event()
+        threading.Thread(target=self._work, name="ansible-runner").start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._ended.is_set():
+            self.stop()
+        shutil.rmtree(self._private_dir, ignore_errors=True)
 
     def wait(self, seconds: float | None) -> PlayResult:
         """Wait for the end, at most `seconds`; past that the run is stopped and marked cut_short."""
-        try:
-            self._thread.join(seconds)
-            if self._thread.is_alive():
-                self.stop()
-        except BaseException:
+        if not self._ended.wait(seconds):
             self.stop()
-            raise
-        finally:
-            shutil.rmtree(self._private_dir, ignore_errors=True)
         self.result.rc = self._runner.rc
         return self.result
 
     def stop(self) -> None:
-        """End Ansible and its ssh children, and wait until they are gone."""
+        """End Ansible and its ssh children, and wait until they are gone.
+
+        Ansible's workers lead sessions of their own, so only Ansible itself, asked by SIGTERM, ends them
+        and their ssh clients; ansible-runner's own way, SIGKILL to Ansible's process group, would not.
+        """
         self.result.cut_short = True
+        if self._ansible_pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._ansible_pid, signal.SIGTERM)
+            self._ended.wait(TERMINATION_GRACE_S)
         self._stop.set()
-        self._thread.join()
+        self._ended.wait()
+
+    def _work(self) -> None:
+        try:
+            self._runner.run()
+        finally:
+            self._ended.set()
 
     def _on_event(self, event: Mapping[str, Any]) -> bool:
         name = event.get("event")
+        if name == "playbook_on_start":
+            self._ansible_pid = event.get("pid")
         if line := event.get("stdout"):
             self.result.tail.extend(str(line).splitlines())
         if name == "playbook_on_no_hosts_matched":
@@ -122,16 +151,20 @@ class PlaybookRun:
         return False  # nothing of it needs to stay on disk
 
 
+def _host_keys_checked() -> dict[str, str]:
+    """ansible-runner switches host key checking off unless the environment has a word on it."""
+    return {} if HOST_KEY_VARIABLE in os.environ else {HOST_KEY_VARIABLE: "True"}
+
+
 def _path() -> str:
     """PATH with this interpreter's neighbours first, so that the pinned ansible-playbook is the one that runs."""
     return os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 
-def _start(arguments: dict[str, Any]) -> tuple[threading.Thread, Any]:
-    import ansible_runner
+def _prepared(arguments: dict[str, Any]) -> Any:
+    from ansible_runner.interface import init_runner
 
-    thread, runner = ansible_runner.run_async(**arguments)
-    return thread, runner
+    return init_runner(**arguments)
 
 
 def failed(result: PlayResult, inventory: Path) -> RunnerFailed:

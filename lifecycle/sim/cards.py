@@ -77,6 +77,15 @@ class Life:
                 held = next(other for other in move.seats if other != seat)
         return held
 
+    def sent_back(self, now: int) -> list[tuple[str, int]]:
+        """UUID and time (epoch seconds) of every card that another one replaced."""
+        return [
+            (card_uuid(self, self.occupant(seat, move.age + 1)), now - move.age * MONTH_S)
+            for move in self.plan.moves
+            if move.kind == "replaced"
+            for seat in move.seats
+        ]
+
     def boot_age(self, node: str, age: int) -> int:
         """The age of the last boot at `age`: driver changes and moved cards need one, others happen."""
         moved = {move.age for move in self.plan.moves if any(s.startswith(node + "/") for s in move.seats)}
@@ -101,6 +110,11 @@ class Life:
         if not moment.hot:
             return None
         return next((heat for heat in self.plan.heat if heat.node == node and slot in heat.slots), None)
+
+
+def card_uuid(life: Life, key: str) -> str:
+    """The UUID of the card with this key."""
+    return "GPU-" + life.draws.uuid("uuid", key)
 
 
 def driver_of(plan: NodePlan, age: int) -> str:
@@ -164,7 +178,7 @@ def card_at(life: Life, node: str, slot: int, moment: Moment) -> dict[str, Any]:
 
 def _identity(life: Life, key: str, slot: int, model: dict[str, Any]) -> dict[str, Any]:
     return {
-        "uuid": "GPU-" + life.draws.uuid("uuid", key),
+        "uuid": card_uuid(life, key),
         "serial": "165" + life.draws.digits(10, "serial", key),
         "pci": model["pci"][slot],
         "minor": slot,

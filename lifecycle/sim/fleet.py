@@ -36,13 +36,17 @@ _CLOSED_PORT = 1  # tcpmux: nothing listens there, so the connection is refused 
 
 @dataclass(frozen=True)
 class Fleet:
-    """Where the built fleet stands, and how much it holds."""
+    """Where the built fleet stands, and how much it holds.
+
+    sent_back: UUID and time (epoch milliseconds) of the cards that were exchanged under warranty.
+    """
 
     inventory: Path
     nodes: Path
     history: Path
     node_names: tuple[str, ...]
     documents: int
+    sent_back: tuple[tuple[str, int], ...] = ()
 
 
 def build(
@@ -87,6 +91,7 @@ def _prepare(directory: Path, life: Life, now: int) -> Fleet:
         history=places["history"],
         node_names=names,
         documents=sum(len(life.moments(name, now)) for name in names),
+        sent_back=tuple((uuid, moment * 1000) for uuid, moment in life.sent_back(now)),
     )
 
 

@@ -10,7 +10,7 @@ from lifecycle.adapters.settings import Settings
 from lifecycle.adapters.spool import read_bounded
 from lifecycle.core.ingest import parse_document
 from lifecycle.core.records import Incoming
-from lifecycle.sim.fleet import build
+from lifecycle.sim.fleet import Fleet, build
 from lifecycle.workflows.answer import Style
 from lifecycle.workflows.progress import Progress
 from lifecycle.workflows.report import write_html
@@ -32,7 +32,20 @@ def run_demo(directory: Path, progress: Progress, style: Style) -> tuple[str, Pa
             Incoming(str(file), parse_document(read_bounded(file))) for file in fleet.history.iterdir()
         )
         ledger.ingest(documents, now=now_ms())
+        _accept(ledger, fleet)
     answer = sweep(settings, SweepRequest(inventory=fleet.inventory), progress)
     report = directory / "report.html"
     write_html(settings, report, policy=None, as_of=None)
     return answer.text(style), report
+
+
+def _accept(ledger: Ledger, fleet: Fleet) -> None:
+    """The decisions people took in that year: cards accepted when they came, and some sent back."""
+    for card in ledger.cards(now_ms()):
+        _decide(ledger, card.uuid, card.first_seen or 0, "in_service", "accepted (simulated)")
+    for uuid, at in fleet.sent_back:
+        _decide(ledger, uuid, at, "retired", "sent back under warranty (simulated)")
+
+
+def _decide(ledger: Ledger, uuid: str, at: int, state: str, reason: str) -> None:
+    ledger.record_transition(at=at, kind="card", target=uuid, to_state=state, who="demo", reason=reason)

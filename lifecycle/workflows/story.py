@@ -11,6 +11,7 @@ from lifecycle.core.records import CardStory
 from lifecycle.core.records import StoryEvent as Recorded
 from lifecycle.core.times import iso
 from lifecycle.render.rows import StoryEvent
+from lifecycle.render.visible import when
 
 _MEMORY = msgspec.json.Decoder(MemoryFacts)
 
@@ -29,7 +30,7 @@ def _told(event: Recorded) -> StoryEvent:
     at = iso(event.at)
     if event.transition is not None:
         step = event.transition
-        text = f"{step.target_kind}:{step.target} {step.from_state} → {step.to_state}: {step.reason}"
+        text = f"{step.target_kind}:{step.target} {step.from_state} -> {step.to_state}: {step.reason}"
         return StoryEvent(at=at, kind="transition", text=text, who=step.who)
     if event.kind == "reading":
         return StoryEvent(at=at, kind="reading", text=_counters(event), node=event.node, pci=event.pci)
@@ -48,7 +49,7 @@ def _counters(event: Recorded) -> str:
     for name, flag in (("remap pending", remap.pending), ("remap failure", remap.failure)):
         if flag is True:
             parts.append(name)
-    until = f", unchanged until {iso(event.until)}" if event.until and event.until != event.at else ""
+    until = f", unchanged until {when(iso(event.until))}" if event.until and event.until != event.at else ""
     return ", ".join(parts) + until
 
 

@@ -42,8 +42,11 @@ def sweep(settings: Settings, request: SweepRequest, progress: Progress) -> Answ
     """One sweep from start to report. Raises Locked, BadInventory, RunnerFailed, LedgerUnavailable."""
     inventories.check_exists(request.inventory)
     started = now_ms()
-    with hold(settings.sweep_lock, purpose="sweep", now_iso=iso(started)), ended_by_signal():
-        run = _start(settings, request, progress)
+    with (
+        hold(settings.sweep_lock, purpose="sweep", now_iso=iso(started)),
+        ended_by_signal(),
+        _start(settings, request, progress) as run,
+    ):
         # Imported while Ansible starts: both take about as long.
         from lifecycle.workflows.judge import judge_nodes, report_of, summary_of, verdict_answer
         from lifecycle.workflows.ledger import opened, policy_for

@@ -12,6 +12,7 @@ from lifecycle.core.errors import BadArgument, Exit
 from lifecycle.core.states import Target, next_state, parse_target
 from lifecycle.core.times import iso
 from lifecycle.render.as_notice import transition_json
+from lifecycle.render.visible import when
 from lifecycle.workflows.answer import Answer
 from lifecycle.workflows.ledger import opened
 
@@ -28,7 +29,7 @@ class TransitionPlan:
     @property
     def sentence(self) -> str:
         final = " This is final." if self.to_state == "retired" else ""
-        return f"{self.target}: {self.from_state} → {self.to_state}, because: {self.reason}.{final}"
+        return f"{self.target}: {self.from_state} -> {self.to_state}, because: {self.reason}.{final}"
 
 
 def plan_transition(settings: Settings, verb: str, target_text: str, reason: str) -> TransitionPlan:
@@ -56,7 +57,9 @@ def record_transition(settings: Settings, plan: TransitionPlan) -> Answer:
             who=getpass.getuser(),
             reason=plan.reason,
         )
-    text = f"Recorded at {iso(step.at)}: {plan.target} {step.from_state} → {step.to_state} ({step.who})."
+    text = (
+        f"Recorded at {when(iso(step.at))}: {plan.target} {step.from_state} -> {step.to_state} ({step.who})."
+    )
     return Answer(exit=Exit.WELL, text=lambda _style: text, json=lambda: transition_json(step))
 
 

@@ -71,7 +71,7 @@ def healthy_document() -> dict[str, Any]:
                 "identity": {"uuid": "GPU-11111111-2222-3333-4444-555555555555", "serial": "0322621001234",
                              "name": "NVIDIA A100-SXM4-80GB", "architecture": "ampere"},
                 "seat": {"pci": "0000:07:00.0"},
-                "modes": {"ecc_current": True, "ecc_pending": True, "mig_current": False, "persistence": True},
+                "modes": {"ecc_current": True, "ecc_pending": True, "persistence": True},
                 "limits": {"temperature_slowdown_c": 89},
                 "ecc": {"volatile": counts, "aggregate": dict(counts), "sram_threshold_exceeded": False},
                 "remap": {"correctable": 0, "uncorrectable": 0, "pending": False, "failure": False},

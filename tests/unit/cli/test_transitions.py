@@ -66,7 +66,7 @@ def test_without_yes_nothing_is_recorded_unless_a_person_agrees(muster: Program)
     muster("ingest", muster.facts("a"))
     ended = muster("retire", UUID, "--reason", "x")
     assert ended.code != 0
-    assert "enrolled → retired" in ended.err
+    assert "enrolled -> retired" in ended.err
     assert state(muster) == "enrolled"
 
 
