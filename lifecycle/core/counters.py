@@ -172,6 +172,24 @@ def errors(looks: Sequence[Look], kind: tuple[int, int, int], start: int, end: i
     return Errors(dram.amount, sram.amount, unplaced, covered)
 
 
+def at_most(looks: Sequence[Look]) -> int | None:
+    """A cheap upper bound of all errors the looks can show, in whatever window; newest or oldest first.
+
+    None where some counter was not read, for then only `errors` can tell.
+    """
+    bound = 0
+    for one, other in pairwise(looks):
+        old, new = (one.aggregate, other.aggregate) if one.at < other.at else (other.aggregate, one.aggregate)
+        if None in old or None in new:
+            return None
+        # The first four are DRAM and SRAM; where both parts were read the totals are not asked.
+        for before, after in zip(old[:4], new[:4], strict=True):
+            if before is None or after is None:
+                return None
+            bound += after - before if after >= before else after
+    return bound
+
+
 def _points(looks: Sequence[Look], where: int) -> list[Point]:
     return [Point(look.at, look.boot, look.aggregate[where], look.volatile[where]) for look in looks]
 

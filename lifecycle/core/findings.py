@@ -31,7 +31,7 @@ class Action(IntEnum):
 ActionName = Literal["ok", "unknown", "watch", "reset", "reboot", "quarantine", "rma", "retire"]
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, frozen=True, gc=False):
     """One rule's answer about one card or node.
 
     id: stable over time for the same rule and subject. observed and threshold share `unit`.
@@ -52,7 +52,7 @@ class Finding(msgspec.Struct, frozen=True):
     source: str
 
 
-class CardVerdict(msgspec.Struct, frozen=True):
+class CardVerdict(msgspec.Struct, frozen=True, gc=False):
     """The verdict on one card; `missing` names needed readings that are unread, with their reasons."""
 
     uuid: str
@@ -70,7 +70,7 @@ class CardVerdict(msgspec.Struct, frozen=True):
     simulated: bool = False
 
 
-class NodeVerdict(msgspec.Struct, frozen=True):
+class NodeVerdict(msgspec.Struct, frozen=True, gc=False):
     """The verdict on a node: findings that belong to driver, kernel, cooling or reach, not to a card."""
 
     node: str

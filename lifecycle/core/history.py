@@ -2,12 +2,13 @@
 
 Bodies stay encoded until a rule needs them: judging 100,000 cards touches two or three counters
 samples per card, not all of them. Times are epoch milliseconds.
+
+A fleet makes millions of these; none can be part of a cycle, so the collector need not look at them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -31,11 +32,11 @@ class MemoryFacts(msgspec.Struct, frozen=True):
     health: Health = Health()
 
 
-@dataclass(slots=True)
-class Sample:
+class Sample(msgspec.Struct, gc=False):
     """One reading of one card: when, and its memory groups still encoded as JSON.
 
-    `boot_id` tells driver loads apart; None where the node did not say.
+    `boot_id` tells driver loads apart; None where the node did not say. Samples of a reading that did not
+    change share one `memory` object. (A struct, because a fleet's year has more than a million of them.)
     """
 
     at: int
@@ -43,16 +44,14 @@ class Sample:
     boot_id: str | None = None
 
 
-@dataclass(slots=True)
-class HeatSample:
+class HeatSample(msgspec.Struct, gc=False):
     """GPU temperature in °C at one time."""
 
     at: int
     celsius: float
 
 
-@dataclass(slots=True)
-class CardHistory:
+class CardHistory(msgspec.Struct, gc=False):
     """One card as the ledger knows it at as-of.
 
     present: seen in the node's newest readable observation. outcome: how the last attempt to read it
@@ -83,9 +82,8 @@ class CardHistory:
     claimed_by: Sequence[str] = ()
 
 
-@dataclass(slots=True)
-class SeatTrouble:
-    """A card entry without a UUID in the newest readable observation: lost, hung or crashed before it named itself.
+class SeatTrouble(msgspec.Struct, gc=False):
+    """A card entry without a UUID in the newest readable observation: lost, hung or crashed too early.
 
     tries: how many observations in a row, the newest included, had trouble at this seat.
     """
@@ -96,8 +94,7 @@ class SeatTrouble:
     tries: int = 1
 
 
-@dataclass(slots=True)
-class NodeHistory:
+class NodeHistory(msgspec.Struct, gc=False):
     """One node at as-of, with the cards last read there.
 
     reach and reach_detail are those of the newest attempt; host is the newest readable host body.
@@ -112,7 +109,7 @@ class NodeHistory:
     host: Host | None
     host_at: int | None
     cards: list[CardHistory]
-    troubles: list[SeatTrouble] = field(default_factory=list)
+    troubles: list[SeatTrouble] = []
     previous_cards: int | None = None
     expected_cards: int | None = None
     pool: str | None = None

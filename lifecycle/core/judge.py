@@ -56,7 +56,7 @@ def _judge_card(view: CardView, policy: Policy) -> CardVerdict:
             findings.append(finding_of(trouble, settings, card.uuid))
     identity = view.static.identity
     lacking = view.missing
-    stale = _stale(view, policy)
+    stale = not final and _stale(view, policy)
     verdict = worst(findings) if findings else "ok"
     if verdict == "ok" and (lacking.needed or stale):
         # Also where the policy switches off the rules that would say so: not knowing is never a pass.

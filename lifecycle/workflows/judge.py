@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import gc
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from lifecycle import __version__
 from lifecycle.adapters.clock import now_ms
@@ -38,12 +40,13 @@ def judge_nodes(
     """Judge the whole ledger, or the nodes named in `only`; a moved card is judged where it is now."""
     cards: list[CardVerdict] = []
     nodes: list[NodeVerdict] = []
-    for history in ledger.histories(as_of, heat_since=as_of - WINDOW_MS):
-        if only is not None and history.node not in only:
-            continue
-        node, its_cards = judge_node(history, policy, as_of)
-        nodes.append(node)
-        cards += its_cards
+    with _without_cycle_collection():
+        for history in ledger.histories(as_of, heat_since=as_of - WINDOW_MS):
+            if only is not None and history.node not in only:
+                continue
+            node, its_cards = judge_node(history, policy, as_of)
+            nodes.append(node)
+            cards += its_cards
     return Verdicts(
         schema="verdicts/1",
         as_of=iso(as_of),
@@ -52,6 +55,18 @@ def judge_nodes(
         cards=cards,
         nodes=nodes,
     )
+
+
+@contextmanager
+def _without_cycle_collection() -> Iterator[None]:
+    """Histories and verdicts hold no reference cycles; searching them for some took a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def report_of(ledger: Ledger, verdicts: Verdicts, *, sweep: SweepSummary | None) -> Report:

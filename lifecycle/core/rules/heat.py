@@ -64,9 +64,11 @@ def assess(node: NodeView, sustained: RuleSettings, cooling: RuleSettings | None
     """Work out the heat of a node once; None where no card was ever hot. Without `cooling` all is own."""
     hot: dict[str, CardHeat] = {}
     gap = int(sustained.number("gap"))
+    lowest = _lowest_limit(sustained)
     for view in node.cards:
         heat = view.heat
-        if not heat:
+        # Most cards are cooler than any limit could be, so theirs need not be worked out.
+        if not any(sample.celsius > lowest for sample in heat):
             continue
         limit = limit_of(view, sustained)
         if not any(sample.celsius > limit.number for sample in heat):
@@ -83,6 +85,13 @@ def assess(node: NodeView, sustained: RuleSettings, cooling: RuleSettings | None
         card.own, card.common = _charge(card.own, together)
     period = int(sustained.number("period")) if sustained.enabled else None
     return NodeHeat(hot, together, most, here, period)
+
+
+def _lowest_limit(sustained: RuleSettings) -> float:
+    """A temperature no card's limit lies below."""
+    own = sustained.number("slowdown_floor") - sustained.number("headroom")
+    models = [numbers["limit"].number for numbers in sustained.models.values() if "limit" in numbers]
+    return min(own, sustained.number("limit"), *models)
 
 
 def limit_of(view: CardView, sustained: RuleSettings) -> Sourced:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from lifecycle.core.counters import CORRECTED, UNCORRECTED, Errors, Look, errors
+from lifecycle.core.counters import CORRECTED, UNCORRECTED, Errors, Look, at_most, errors
 from lifecycle.core.quantities import ERROR_RATE, ERRORS, WINDOW_DAYS, WINDOW_MS, Threshold
 from lifecycle.core.rules.base import Rule, RuleSettings, Trouble
 from lifecycle.core.rules.bodies import MemoryReading, memory
@@ -19,10 +19,13 @@ def _ecc_monthly(view: CardView, settings: RuleSettings) -> Trouble | None:
     looks = _looks(view)
     if len(looks) < 2:
         return None
+    limit = settings.for_model("errors", view.name if settings.models else None)
+    bound = at_most(looks)
+    if bound is not None and bound <= limit.number:
+        return None
     start, end = view.node.window_start, view.as_of
     corrected = errors(looks, CORRECTED, start, end)
     uncorrected = errors(looks, UNCORRECTED, start, end)
-    limit = settings.for_model("errors", view.name)
     amount = Fraction(corrected.amount) + uncorrected.amount
     if amount <= limit.number:
         return None

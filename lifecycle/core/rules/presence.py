@@ -30,7 +30,9 @@ def _retired_card_seen(view: CardView, settings: RuleSettings) -> Trouble | None
     card, history = view.card, view.node.history
     if card.state not in FINAL_STATES or card.non_production or not card.present:
         return None
-    seen = card.last_read_at if card.last_read_at is not None else history.host_at
+    seen = next(
+        (at for at in (card.last_seen_at, card.last_read_at, history.host_at) if at is not None), None
+    )
     if card.state_since is not None and seen is not None and seen <= card.state_since:
         return None
     return Trouble(

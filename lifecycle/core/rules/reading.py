@@ -76,9 +76,12 @@ def _counts(need: str, text: str, has_ecc: bool) -> bool:
 
 
 def _temperature(view: CardView) -> str | None:
-    heat, read_at = view.card.heat, view.card.last_read_at
-    if heat and read_at is not None and read_at <= heat[-1].at <= view.as_of:
-        return None
+    read_at = view.card.last_read_at
+    for sample in reversed(view.card.heat):
+        if read_at is None or sample.at < read_at:
+            break
+        if sample.at <= view.as_of:
+            return None
     celsius = gpu_celsius(view.card.live)
     return celsius.unread if isinstance(celsius, Unread) else None
 
@@ -163,14 +166,14 @@ def _stale_node(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
 
 
 def is_stale(read_at: int | None, as_of: int, settings: RuleSettings) -> bool:
-    """Never read, or last read longer ago than the policy's `after`."""
-    return read_at is None or as_of - read_at > settings.number("after")
+    """Never read, or last read longer ago than the policy's `stale_after`."""
+    return read_at is None or as_of - read_at > settings.number("stale_after")
 
 
 def _old(read_at: int | None, as_of: int, settings: RuleSettings, noun: str) -> Trouble | None:
     if not is_stale(read_at, as_of, settings):
         return None
-    after = days(int(settings.number("after")))
+    after = days(int(settings.number("stale_after")))
     ago = (
         "was never read"
         if read_at is None
@@ -179,7 +182,7 @@ def _old(read_at: int | None, as_of: int, settings: RuleSettings, noun: str) -> 
     return Trouble(
         action=settings.action,
         observed=None if read_at is None else number((as_of - read_at) / MS_PER_DAY),
-        threshold=number(settings.number("after") / MS_PER_DAY),
+        threshold=number(settings.number("stale_after") / MS_PER_DAY),
         unit="days",
         since=read_at,
         until=as_of,
@@ -225,7 +228,7 @@ CARD_RULES = (
         "stale",
         card=_stale,
         node=_stale_node,
-        thresholds={"after": Threshold(DURATION, MS_PER_DAY, 3660 * MS_PER_DAY)},
+        thresholds={"stale_after": Threshold(DURATION, MS_PER_DAY, 3660 * MS_PER_DAY)},
     ),
 )
 NODE_RULES = (Rule("node-unread", node=_node_unread),)

@@ -50,8 +50,8 @@ def _thermal_hot(view: CardView, settings: RuleSettings) -> Trouble | None:
     period = view.node.heat.period
     if period is not None and any(episode.length >= period for episode in heat.own):
         return None
-    episode = max(heat.own + heat.common, key=lambda e: (e.peak, e.length, e.end))
-    shared = not heat.own
+    shared = bool(heat.common)
+    episode = max(heat.common or heat.own, key=lambda e: (e.peak, e.length, e.end))
     charged = (
         "Half or more of the node's cards were hot at the same time, so this is charged to the node's "
         "cooling."

@@ -14,7 +14,9 @@ def subclasses(root: type) -> list[type]:
     return found
 
 
-@pytest.mark.parametrize("kind", [errors.MusterError, *subclasses(errors.MusterError)], ids=lambda k: k.__name__)
+@pytest.mark.parametrize(
+    "kind", [errors.MusterError, *subclasses(errors.MusterError)], ids=lambda k: k.__name__
+)
 def test_an_error_cannot_be_made_without_meaning_and_remedy(kind: type[errors.MusterError]) -> None:
     with pytest.raises(TypeError):
         kind("it broke")  # type: ignore[call-arg]

@@ -50,5 +50,7 @@ def test_the_exit_code_follows_the_worst_verdict(
 
 
 def test_a_verdict_nobody_knows_is_treated_as_quarantine() -> None:
-    strange = msgspec.structs.replace(verdicts(["ok"]), cards=[msgspec.structs.replace(card("ok"), verdict="melted")])
+    strange = msgspec.structs.replace(
+        verdicts(["ok"]), cards=[msgspec.structs.replace(card("ok"), verdict="melted")]
+    )
     assert exit_code(strange) == Exit.ACTION_NEEDED

@@ -31,7 +31,9 @@ def judged(case: dict[str, Any]) -> tuple[dict[str, str], list[tuple[str, Findin
     findings = [("node", finding) for finding in node.findings]
     findings += [(one.uuid, finding) for one in found for finding in one.findings]
     for one in found:
-        assert one.complete == (not [m for m in one.missing if m.split(":")[0] in NEEDED]), "complete and missing agree"
+        assert one.complete == (not [m for m in one.missing if m.split(":")[0] in NEEDED]), (
+            "complete and missing agree"
+        )
     return verdicts, findings, {one.uuid: one.missing for one in found}
 
 
@@ -62,11 +64,11 @@ def test_the_judge_says_what_the_case_expects(path: Path) -> None:
 
 
 def check(wanted: dict[str, Any], findings: list[tuple[str, Finding]]) -> None:
-    matching = [f for whose, f in findings if whose == wanted["on"] and f.rule == wanted["rule"]]
+    matching = [f for whose, f in findings if whose == wanted["whose"] and f.rule == wanted["rule"]]
     assert matching, f"{wanted['rule']} did not speak on {wanted['on']}: {findings}"
     finding = matching[0]
     for key, value in wanted.items():
-        if key in ("on", "says", "does"):
+        if key in ("whose", "says", "does"):
             continue
         assert getattr(finding, key) == value, finding
     for part in wanted.get("says", []):

@@ -16,10 +16,14 @@ def test_every_time_the_ledger_keeps_can_be_written_and_read_back(ms: int) -> No
 
 
 def test_a_time_in_another_zone_is_the_same_moment() -> None:
-    assert parse_iso("2026-11-30T01:00:00+01:00", what="--at") == parse_iso("2026-11-30T00:00:00Z", what="--at")
+    assert parse_iso("2026-11-30T01:00:00+01:00", what="--at") == parse_iso(
+        "2026-11-30T00:00:00Z", what="--at"
+    )
 
 
-@pytest.mark.parametrize(("text", "why"), [("yesterday", "not an ISO 8601"), ("2026-11-30T00:00:00", "no time zone")])
+@pytest.mark.parametrize(
+    ("text", "why"), [("yesterday", "not an ISO 8601"), ("2026-11-30T00:00:00", "no time zone")]
+)
 def test_a_time_that_cannot_be_used_is_refused_with_an_example(text: str, why: str) -> None:
     with pytest.raises(BadArgument, match=why) as caught:
         parse_iso(text, what="--as-of")

@@ -56,14 +56,23 @@ HOST: dict[str, Any] = {
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any] | None) -> dict[str, Any]:
-    """base with over laid upon it, group by group; a reading that is unread replaces what it lies on."""
+    """base with over laid upon it, group by group; `{unread: reason}` on a group spoils all its readings."""
     result = copy.deepcopy(dict(base))
     for key, value in (over or {}).items():
-        if isinstance(value, Mapping) and "unread" not in value and isinstance(result.get(key), dict):
-            result[key] = merged(result[key], value)
+        below = result.get(key)
+        if isinstance(value, Mapping) and isinstance(below, dict) and "unread" not in below:
+            result[key] = spoilt(below, value) if "unread" in value else merged(below, value)
         else:
             result[key] = copy.deepcopy(value)
     return result
+
+
+def spoilt(group: Mapping[str, Any], unread: Mapping[str, Any]) -> dict[str, Any]:
+    """The group with every reading unread, however deep."""
+    return {
+        key: spoilt(value, unread) if isinstance(value, dict) and "unread" not in value else dict(unread)
+        for key, value in group.items()
+    }
 
 
 def memory(over: Mapping[str, Any] | None = None) -> str:
@@ -82,10 +91,15 @@ def card(number: int = 1, **said: Any) -> CardHistory:
     """A card from the keys a case file may give; see tests/cases/rules."""
     readings = said.pop("readings", None)
     if readings is None:
-        readings = [{"at": "2026-10-30T23:40:00Z"}, {"at": "2026-11-29T23:40:00Z", "memory": said.pop("memory", None)}]
+        readings = [
+            {"at": "2026-10-30T23:40:00Z"},
+            {"at": "2026-11-29T23:40:00Z", "memory": said.pop("memory", None)},
+        ]
     said.pop("memory", None)
     samples = [Sample(ms(r["at"]), memory(r.get("memory")), r.get("boot", "boot-1")) for r in readings]
-    heat = [HeatSample(ms(at), celsius) for at, celsius in said.pop("heat", [(r["at"], 41) for r in readings])]
+    heat = [
+        HeatSample(ms(at), celsius) for at, celsius in said.pop("heat", [(r["at"], 41) for r in readings])
+    ]
     for hot in said.pop("hot", []):
         start, step = ms(hot["from"]), int(hot.get("every_s", 60)) * 1000
         steps = range(0, int(hot["minutes"] * MS_PER_MINUTE) + 1, step)
@@ -100,7 +114,7 @@ def card(number: int = 1, **said: Any) -> CardHistory:
         "last_read_at": samples[-1].at if samples else None,
         "static": json.dumps(merged(STATIC, said.pop("static", None))),
     }
-    for key in ("last_read_at", "state_since"):
+    for key in ("last_read_at", "last_seen_at", "state_since"):
         if isinstance(said.get(key), str):
             said[key] = ms(said[key])
     if "failed" in said:
