@@ -51,8 +51,8 @@ integration: $(VENV)/.dev  ## real sshd nodes, crash tests, databases; as root
 bench: $(VENV)/.dev  ## measure ratios side by side; as root
 	$(BIN)/python -m tests.bench $(BENCH_ARGS)
 
-docs: $(VENV)/.dev  ## write the generated reference pages anew
-	$(BIN)/python -m tests.contract.reference
+docs: $(VENV)/.dev  ## write the published schemas anew
+	$(BIN)/python -m schemas.generate
 
 lock: requirements/build.in requirements/runtime.in requirements/dev.in  ## resolve the lock files anew (needs uv)
 	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header -o requirements/build.txt requirements/build.in

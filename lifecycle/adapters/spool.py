@@ -11,10 +11,9 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import platformdirs
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from lifecycle.core.bounds import MAX_BYTES
 from lifecycle.core.errors import BadDocument
@@ -98,17 +97,27 @@ def default_spool(ledger_url: str, env: Mapping[str, str]) -> Path:
     if env.get("MUSTER_SPOOL"):
         return Path(env["MUSTER_SPOOL"])
     state = state_directory(env)
-    try:
-        url = make_url(ledger_url)
-    except (ArgumentError, ValueError):
-        return state / "spool"  # Opening the ledger will say what is wrong with the URL.
-    file = Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
-    if file == state / "ledger.db":
-        return state / "spool"
-    if file is not None and url.database != ":memory:":
-        return file.with_name(f"{file.name}.spool")
-    name = url.set(password=None).render_as_string(hide_password=True)
+    backend, _, rest = ledger_url.partition("://")
+    if backend.partition("+")[0] == "sqlite":
+        file = Path(rest.partition("?")[0].removeprefix("/").removeprefix("file:"))
+        if file == state / "ledger.db":
+            return state / "spool"
+        if file.name and file.name != ":memory:":
+            return file.with_name(f"{file.name}.spool")
+    name = _without_secrets(ledger_url)
     return state / f"spool-{hashlib.sha256(name.encode()).hexdigest()[:URL_DIGEST_HEX]}"
+
+
+def _without_secrets(url: str) -> str:
+    """The URL without password and driver: a changed password must not lose sight of what waits."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""  # Opening the ledger will say what is wrong with its URL.
+    login, at, host = parts.netloc.rpartition("@")
+    user = login.partition(":")[0]
+    query = "&".join(pair for pair in parts.query.split("&") if not pair.startswith("password="))
+    return f"{parts.scheme.partition('+')[0]}://{user}{at}{host}{parts.path}?{query}"
 
 
 def state_directory(env: Mapping[str, str]) -> Path:

@@ -26,30 +26,50 @@ MAX_IDENTITY = 128
 MAX_DETAIL = 4096
 """One screen of an error message."""
 
-# Brackets become round ones and all but them and quotes vanish: what is left shows the nesting.
+# All but brackets, quotes and white space vanishes; the brackets that are left show the nesting.
 _BRACKETS = bytes.maketrans(b"[]{}", b"()()")
-_NOT_STRUCTURE = bytes(set(range(256)) - set(b'[]{}"'))
+_SPACE = b" \t\r\n"
+_NOT_STRUCTURE = bytes(set(range(256)) - set(b'[]{}"' + _SPACE))
 
 
 def compact(data: bytes) -> bytes:
     """The document without insignificant white space, so that layout makes no new content.
 
-    Raises BadDocument where it is too large, too deep, not UTF-8 or not JSON.
+    Raises BadDocument where it is too large, too deep, not UTF-8 or, as far as seen here, not JSON. The
+    check of depth comes before any parser, because parsers of nested text recurse.
     """
     if len(data) > MAX_BYTES:
         raise refused(f"it has {len(data):,} bytes; {MAX_BYTES:,} is the limit")
     try:
         data.decode()
-        text = msgspec.json.format(data, indent=-1)
+        structure = _structure(data)
+        if _deeper_than(structure, MAX_DEPTH):
+            raise refused(f"it is nested more than {MAX_DEPTH} levels deep")
+        spaced = structure.translate(None, _SPACE) != structure
+        return msgspec.json.format(data, indent=-1) if spaced else data
     except UnicodeDecodeError as error:
         raise refused(f"it is not UTF-8 at byte {error.start}") from None
-    except RecursionError:
-        raise refused("it is nested too deeply") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise refused(f"it is not JSON: {shown(str(error), MAX_IDENTITY)}") from None
-    if _deeper_than(text, MAX_DEPTH):
-        raise refused(f"it is nested more than {MAX_DEPTH} levels deep")
-    return text
+
+
+def _structure(data: bytes) -> bytes:
+    """The brackets and the white space outside of strings. (Of what is not JSON: anything.)"""
+    # Escaped quotes would end a string early below; they go first, with whatever they escape.
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in data else data
+    # Taking away pairs of neighbouring quotes leaves inside what was inside, and less to split.
+    skeleton = plain.translate(None, _NOT_STRUCTURE).replace(b'""', b"")
+    return b"".join(skeleton.split(b'"')[::2])
+
+
+def _deeper_than(structure: bytes, levels: int) -> bool:
+    brackets = structure.translate(_BRACKETS, _SPACE)
+    for _ in range(levels):
+        brackets = brackets.replace(b"()", b"")
+        if not brackets:
+            return False
+    # Brackets that do not pair are no depth; the parser will say what they are.
+    return brackets.count(b"(") > 0 and b"()" in brackets
 
 
 def check_name(name: str) -> str:
@@ -57,19 +77,6 @@ def check_name(name: str) -> str:
     if not name or len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
         raise refused(f"the node name «{shown(name)}» is not 1 to {MAX_NAME} printable characters")
     return name
-
-
-def _deeper_than(text: bytes, levels: int) -> bool:
-    # Escaped quotes would end a string early below; they go first, with whatever they escape.
-    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in text else text
-    # Taking away pairs of neighbouring quotes leaves inside what was inside, and little to split.
-    skeleton = plain.translate(None, _NOT_STRUCTURE).replace(b'""', b"")
-    outside = b"".join(skeleton.split(b'"')[::2]).translate(_BRACKETS)
-    for _ in range(levels):
-        outside = outside.replace(b"()", b"")
-        if not outside:
-            return False
-    return True
 
 
 def own_time(text: str) -> int:

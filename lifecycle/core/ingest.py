@@ -127,8 +127,10 @@ def parse_document(data: bytes, *, node: str | None = None, at: int | None = Non
         document = _DOCUMENT.decode(text)
         top = _SLICES.decode(text)
         slices = _CARD_SLICES.decode(top.get("cards", b"[]"))
-    except (msgspec.DecodeError, RecursionError) as error:
+    except msgspec.ValidationError as error:
         raise refused(f"it does not fit {FACTS_SCHEMA}: {shown(str(error), 2 * MAX_IDENTITY)}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise refused(f"it is not JSON: {shown(str(error), MAX_IDENTITY)}") from None
     own_at = own_time(document.observed_at)
     name = check_name(node if node is not None else document.node)
     check_text(document)

@@ -41,7 +41,10 @@ def judge_node(history: NodeHistory, policy: Policy, as_of: int) -> tuple[NodeVe
         pool=history.pool,
         simulated=history.simulated,
     )
-    return verdict, [_judge_card(view, policy) for view in node.cards]
+    judged = [_judge_card(view, policy) for view in node.cards]
+    # The views refer to each other; undone, they are freed at once and need no search for cycles.
+    node.cards.clear()
+    return verdict, judged
 
 
 def _judge_card(view: CardView, policy: Policy) -> CardVerdict:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -45,11 +46,11 @@ def _compare(directory: Path, documents: list[tuple[str, bytes]]) -> float:
     for turn in range(TURNS):
         file = directory / f"ledger-{turn}.db"
         Ledger.open(f"sqlite:///{file}").close()
-        ledger_times.append(_timed(lambda: _ingest(file, documents)))
+        ledger_times.append(_timed(partial(_ingest, file, documents)))
         ddl, rows = _everything(file)
         bare_file = directory / f"bare-{turn}.db"
         bare = _bare(bare_file, ddl)
-        bare_times.append(_timed(lambda: _write(bare, rows)))
+        bare_times.append(_timed(partial(_write, bare, rows)))
         bare.close()
     for table in TABLES:
         print(f"  {table}: {len(rows[table]):,} rows")
@@ -62,9 +63,9 @@ def _print_unchanged(directory: Path, documents: list[tuple[str, bytes]]) -> Non
     """The same documents again, and the same readings a minute later: what repetition costs."""
     file = directory / "ledger-0.db"
     before = {table: len(rows) for table, rows in _everything(file)[1].items()}
-    print(f"  same documents again: {_timed(lambda: _ingest(file, documents)):.3f} s")
+    print(f"  same documents again: {_timed(partial(_ingest, file, documents)):.3f} s")
     later = [(origin, data.replace(b"T02:00:", b"T02:01:", 1)) for origin, data in documents]
-    print(f"  unchanged readings, another time: {_timed(lambda: _ingest(file, later)):.3f} s")
+    print(f"  unchanged readings, another time: {_timed(partial(_ingest, file, later)):.3f} s")
     after = {table: len(rows) for table, rows in _everything(file)[1].items()}
     grown = {table: after[table] - before[table] for table in TABLES if after[table] != before[table]}
     print(f"  rows that added: {grown}")

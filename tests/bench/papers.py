@@ -18,23 +18,28 @@ def at(month: int, node: int = 0) -> datetime.datetime:
     return START + month * MONTH + datetime.timedelta(milliseconds=37 * node)
 
 
+def stamp(month: int, node: int = 0) -> bytes:
+    """The same as ISO 8601 text."""
+    return at(month, node).isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()
+
+
 def uuid(node: int, card: int) -> str:
     return f"GPU-{node:08x}-{card:04x}-4000-8000-{node * 31 + card:012x}"
 
 
-def document(node: int, month: int, *, cards: int = 8, counting: bool = True) -> bytes:
+def document(node: int, month: int, *, cards: int = 8, counting: bool = True, links: int = LINKS) -> bytes:
     """The document of one node in one month. counting: whether every card's counters move each month."""
     errors = month if counting else 0
     return json.dumps(
         {
             "schema": "facts/1",
             "node": f"gpu-{node:05d}",
-            "observed_at": at(month, node).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "observed_at": stamp(month, node).decode(),
             "reach": "ok",
             "simulated": True,
             "reader": {"name": "probe", "version": "0.1.0", "tier": "passive"},
             "host": host(node, month),
-            "cards": [card(node, number, month, errors) for number in range(cards)],
+            "cards": [card(node, number, month, errors, links) for number in range(cards)],
         },
         separators=(",", ":"),
     ).encode()
@@ -55,9 +60,11 @@ def host(node: int, month: int) -> dict[str, Any]:
         "nvml_state": "ok",
         "nvml_held_ms": 812,
         "driver": {"module": "550.90.07", "userspace": "550.90.07", "nvml": "550.90.07", "cuda": "12.4",
-                   "refcount_before": 4},
+                   },
+        "module_refcount_before": 4,
         "pci_gpus": [{"pci": f"0000:{16 * n + 7:02x}:00.0", "device": "0x2330", "driver": "nvidia",
-                      "link_width": 16, "link_speed": "32.0 GT/s PCIe", "numa_node": n // 4} for n in range(8)],
+                      "link_width_max": 16, "link_speed_max": "32.0 GT/s PCIe", "numa_node": n // 4}
+                     for n in range(8)],
         "log": [{"text": "NVRM: Xid (PCI:0000:07:00): 13, pid=4711, name=python3, Graphics Exception",
                  "at": at(month, node).timestamp() - 60}],
         "log_source": "journal",
@@ -70,7 +77,7 @@ def host(node: int, month: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def card(node: int, number: int, month: int, errors: int) -> dict[str, Any]:
+def card(node: int, number: int, month: int, errors: int, links: int) -> dict[str, Any]:
     counts = {"dram_corrected": errors, "dram_uncorrected": 0, "sram_corrected": 0, "sram_uncorrected": 0,
               "total_corrected": errors, "total_uncorrected": 0}  # fmt: skip
     return {
@@ -91,7 +98,8 @@ def card(node: int, number: int, month: int, errors: int) -> dict[str, Any]:
         "ecc": {"volatile": counts, "aggregate": counts, "sram_threshold_exceeded": False},
         "remap": {"correctable": 0, "uncorrectable": 0, "pending": False, "failure": False, "banks_max": 2560,
                   "banks_high": 0, "banks_partial": 0, "banks_low": 0, "banks_none": 0},
-        "retired_pages": {key: {"unread": "not_supported"} for key in ("single_bit", "double_bit", "pending")},
+        "retired_pages": {key: {"unread": "not_supported"}
+                          for key in ("single_bit", "double_bit", "pending")},
         "health": {"recovery": "none", "inforom_valid": True},
         "temperature": {"gpu_c": 40.0 + number + month % 3, "memory_c": 45.0, "margin_c": 42.0},
         "power": {"draw_w": 118.2 + number, "enforced_limit_w": 700.0},
@@ -100,7 +108,7 @@ def card(node: int, number: int, month: int, errors: int) -> dict[str, Any]:
                    "hw_power_brake_us": 0, "sw_power_cap_us": 12},
         "pcie": {"gen": 5, "width": 16, "replays": 0},
         "nvlink": [{"link": link, "active": True, "speed_mbps": 26562, "replays": 0, "recoveries": 0,
-                    "crc_flit": 0, "crc_data": 0} for link in range(LINKS)],
+                    "crc_flit": 0, "crc_data": 0} for link in range(links)],
         "fabric": {"state": "completed", "status": "success", "clique": "0",
                    "cluster": "00000000-0000-0000-0000-000000000000", "health_mask": 0},
         "memory": {"used_bytes": 571146240, "free_bytes": 84949663744, "reserved_bytes": 571146240,

@@ -7,9 +7,23 @@
 
 from __future__ import annotations
 
-from tests.nodes.fleet import Fleet, crowd, nodes, silent_node, unused_port
-from tests.nodes.gpu import gpu_node, healthy_cards
+from tests.nodes.addresses import unused_port
+from tests.nodes.fleet import Fleet, SilentNode, crowd, nodes, silent_node
+from tests.nodes.gpu import gpu_crowd, gpu_node, healthy_cards
 from tests.nodes.node import Node, NodeSpec
 from tests.nodes.tree import base_tree
 
-__all__ = ["Fleet", "Node", "NodeSpec", "base_tree", "crowd", "gpu_node", "healthy_cards", "nodes", "silent_node", "unused_port"]
+__all__ = [
+    "Fleet",
+    "Node",
+    "NodeSpec",
+    "SilentNode",
+    "base_tree",
+    "crowd",
+    "gpu_crowd",
+    "gpu_node",
+    "healthy_cards",
+    "nodes",
+    "silent_node",
+    "unused_port",
+]

@@ -6,15 +6,15 @@ import contextlib
 import json
 import shutil
 import socket
+import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.nodes.addresses import CROWD_NET, NODES_NET, loopback, unused_port
 from tests.nodes.node import Node, NodeSpec, make_key, start_node, wait_until_up
 from tests.nodes.tree import base_tree
-
-FIRST_PORT, LAST_PORT = 2200, 2999
 
 
 @dataclass
@@ -65,6 +65,9 @@ class Fleet:
 
     def cool_down(self) -> None:
         """Close every connection that ssh keeps open for the next one."""
+        for control in self.control_dir.iterdir():
+            leave = ["ssh", "-F", "none", "-O", "exit", "-o", f"ControlPath={control}", "any"]
+            subprocess.run(leave, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         shutil.rmtree(self.control_dir, ignore_errors=True)
         self.control_dir.mkdir()
 
@@ -91,7 +94,7 @@ def nodes(home: Path, wanted: int | Sequence[NodeSpec]) -> Iterator[Fleet]:
     `wanted` is a number of plain nodes named node-01 …, or what each is to be.
     """
     specs = [NodeSpec(f"node-{n:02d}") for n in range(1, wanted + 1)] if isinstance(wanted, int) else wanted
-    addresses = loopback(1, len(specs))
+    addresses = loopback(NODES_NET, len(specs))
     port = unused_port(addresses)
     with _fleet(home) as fleet:
         for spec, address in zip(specs, addresses, strict=True):
@@ -108,7 +111,7 @@ def crowd(home: Path, count: int, spec: NodeSpec | None = None) -> Iterator[Flee
 
     A socket can be bound to one address or to all; `rdomain lo` keeps «all» on the loopback interface.
     """
-    addresses = loopback(2, count)
+    addresses = loopback(CROWD_NET, count)
     port = unused_port([""])
     with _fleet(home) as fleet:
         listen = f"ListenAddress 0.0.0.0:{port} rdomain lo"
@@ -120,32 +123,33 @@ def crowd(home: Path, count: int, spec: NodeSpec | None = None) -> Iterator[Flee
         yield fleet
 
 
-@contextlib.contextmanager
-def silent_node(address: str) -> Iterator[int]:
+class SilentNode:
     """A port that takes connections and never speaks, like the sshd of a node whose disk has died."""
+
+    def __init__(self, server: socket.socket) -> None:
+        self._server = server
+        self._callers: list[socket.socket] = []
+        self.address, self.port = server.getsockname()
+
+    def wait_for_caller(self, deadline_s: float) -> None:
+        """Return when somebody has connected, which is when a sweep is in the middle of reading."""
+        self._server.settimeout(deadline_s)
+        self._callers.append(self._server.accept()[0])
+
+    def hang_up(self) -> None:
+        for caller in self._callers:
+            caller.close()
+
+
+@contextlib.contextmanager
+def silent_node(address: str) -> Iterator[SilentNode]:
+    """A silent node at a free port of this loopback address."""
     with socket.create_server((address, 0), backlog=64) as server:
-        yield server.getsockname()[1]
-
-
-def loopback(third: int, count: int) -> list[str]:
-    """`count` addresses from 127.0.<third>.1 upwards, .0 and .255 left out."""
-    return [f"127.0.{third + n // 254}.{n % 254 + 1}" for n in range(count)]
-
-
-def unused_port(addresses: Sequence[str]) -> int:
-    """A port that nothing listens on at any of these addresses."""
-    for port in range(FIRST_PORT, LAST_PORT):
-        if all(_is_free(address, port) for address in addresses):
-            return port
-    raise RuntimeError(f"no port between {FIRST_PORT} and {LAST_PORT} is free on {addresses[0]}")
-
-
-def _is_free(address: str, port: int) -> bool:
-    try:
-        with socket.create_server((address, port)):
-            return True
-    except OSError:
-        return False
+        node = SilentNode(server)
+        try:
+            yield node
+        finally:
+            node.hang_up()
 
 
 @contextlib.contextmanager

@@ -1,16 +1,19 @@
-"""Nodes that look as a node with NVIDIA cards does: the NVML double, and what driver and PCI bus show beside it."""
+"""Nodes as NVIDIA cards make them look: the NVML double, and what driver and PCI bus show beside it."""
 
 from __future__ import annotations
 
 import functools
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tests import nvml_double
+from tests.nodes.addresses import CROWD_NET, loopback
 from tests.nodes.node import FileContent, NodeSpec
 
 DRIVER = "570.148.08"
+SEAT_SHELL = "/usr/local/bin/seat-shell"
 LIBRARY = f"/usr/lib/{nvml_double.NAME}"
 
 Card = Mapping[str, str | int]
@@ -55,6 +58,26 @@ def gpu_node(
     for card in cards:
         shown |= _on_the_bus(str(card["pci"]))
     return NodeSpec(name, files={**shown, **(files or {})}, variables=variables or {})
+
+
+def gpu_crowd(count: int, cards_per_node: int, tree: Path) -> NodeSpec:
+    """One node for `crowd`, with cards of its own for each of its addresses.
+
+    root's shell points the double at the cards of the address that the connection came in on.
+    """
+    shown: dict[str, FileContent] = {
+        SEAT_SHELL: f"#!/bin/sh\nwords=${{SSH_CONNECTION% *}}\n"
+        f'export {nvml_double.DATA_VARIABLE}="/etc/seats/${{words##* }}.conf"\nexec /bin/sh "$@"\n',
+        "/etc/passwd": (tree / "etc/passwd").read_text().replace("/root:/bin/bash", f"/root:{SEAT_SHELL}"),
+    }
+    with tempfile.TemporaryDirectory() as directory:
+        for number, address in enumerate(loopback(CROWD_NET, count), start=1):
+            data = nvml_double.write_data(
+                Path(directory) / "cards.conf", healthy_cards(number, cards_per_node)
+            )
+            shown[f"/etc/seats/{address}.conf"] = data.read_bytes()
+    spec = gpu_node("crowd", healthy_cards(0, cards_per_node), files=shown)
+    return replace(spec, executable=frozenset({SEAT_SHELL}))
 
 
 def _on_the_bus(pci: str) -> dict[str, FileContent]:

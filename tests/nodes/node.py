@@ -93,22 +93,13 @@ class Node:
 
     def run(self, *command: str) -> str:
         """What a command prints inside the node (not over SSH)."""
-        return subprocess.run(
-            [
-                "nsenter",
-                f"--target={self.first_pid()}",
-                "--mount",
-                "--uts",
-                "--pid",
-                "--root",
-                "--wd=/",
-                *command,
-            ],
-            capture_output=True,
-            text=True,
-            check=True,
-            stdin=subprocess.DEVNULL,
-        ).stdout
+        enter = ["nsenter", f"--target={self.first_pid()}", "--mount", "--uts", "--pid", "--root", "--wd=/"]
+        done = subprocess.run(
+            [*enter, *command], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"{self.name}: {command[0]} ended with {done.returncode}: {done.stderr}")
+        return done.stdout
 
     def end(self) -> None:
         """Take the node away, as pulling its plug would, and return when nothing of it runs."""

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from lifecycle.adapters.ledger import chunks
 from lifecycle.adapters.ledger.schema import card_facts, host_facts, observations
-from lifecycle.adapters.ledger.seats import Life, Reading, newest_host, newest_reading
+from lifecycle.adapters.ledger.seats import Life, newest_host
 from lifecycle.core.facts import Temperature
 
 
@@ -37,35 +37,28 @@ _live_heat = msgspec.json.Decoder(_LiveHeat).decode
 class Bodies:
     """The bodies a chunk needs. live: observation id → its parts; heat: observation id → °C per entry."""
 
-    readings: Mapping[int, Reading]
-    cards: Mapping[int, tuple[str, str | None]]
     static: Mapping[int, str]
     hosts: Mapping[int, str]
     live: Mapping[int, LiveParts]
     heat: Mapping[int, list[float | None]]
 
 
-def load_bodies(
-    connection: Connection, lives: Mapping[int, Life], by_id: Mapping[int, Reading], heat_since: int
-) -> Bodies:
+def load_bodies(connection: Connection, lives: Mapping[int, Life], heat_since: int) -> Bodies:
     """What the histories of these nodes need beside samples; temperatures from heat_since (epoch ms) on."""
     newest: set[int] = set()
     hot: set[int] = set()
     hosts: set[int] = set()
     static: set[int] = set()
     for life in lives.values():
-        newest.update(life.observations[index].id for index in life.last.values())
+        newest.update(life.observations[last[0]].id for last in life.last.values())
         hot.update(one.id for one in life.observations if one.at >= heat_since and one.manifest != "[]")
         readable = newest_host(life)
         if readable is not None and readable.host_facts_id is not None:
             newest.add(readable.id)
             hosts.add(readable.host_facts_id)
-        static.update(by_id[newest_reading(life, card, by_id)][2] for card in life.last)
-    cards = {card for life in lives.values() for card in life.last}
+        static.update(last[3] for last in life.last.values())
     live, heat = _load_live(connection, newest, hot)
     return Bodies(
-        readings=by_id,
-        cards=chunks.card_rows(connection, sorted(cards)),
         static=chunks.bodies(connection, card_facts.c.id, card_facts.c.body, sorted(static)),
         hosts=chunks.bodies(connection, host_facts.c.id, host_facts.c.body, sorted(hosts)),
         live=live,

@@ -45,11 +45,16 @@ def foreign(where: str) -> LedgerUnavailable:
 
 
 @contextmanager
-def translated(where: str) -> Iterator[None]:
-    """Run a piece of database work; what goes wrong leaves as LedgerUnavailable."""
+def translated(where: str, driver_error: type[Exception] = sqlite3.Error) -> Iterator[None]:
+    """Run a piece of database work; what goes wrong leaves as LedgerUnavailable.
+
+    driver_error: what the database's own driver raises where SQLAlchemy is not between (rows fetched raw).
+    """
     try:
         yield
     except exc.DBAPIError as error:
+        raise _from_database(where, error.orig) from error
+    except driver_error as error:
         raise _from_database(where, error) from error
     except exc.SQLAlchemyError as error:
         raise _plain(where, type(error).__name__) from error
@@ -104,12 +109,12 @@ _PRIMARY_CODE = 0xFF
 _SQLSTATE = {"53100": _FULL, "55P03": _BUSY, "25006": _READ_ONLY, "42501": _READ_ONLY, "57014": _BUSY}
 
 
-def _from_database(where: str, error: exc.DBAPIError) -> LedgerUnavailable:
-    code = getattr(error.orig, "sqlite_errorcode", None)
+def _from_database(where: str, error: BaseException | None) -> LedgerUnavailable:
+    code = getattr(error, "sqlite_errorcode", None)
     text = _SQLITE.get(code & _PRIMARY_CODE) if code is not None else None
-    text = text or _SQLSTATE.get(getattr(error.orig, "sqlstate", None) or "")
+    text = text or _SQLSTATE.get(getattr(error, "sqlstate", None) or "")
     if text is None:
-        return _plain(where, _first_line(error.orig))
+        return _plain(where, _first_line(error))
     happened, means, remedy = text
     return LedgerUnavailable(f"The ledger {where} {happened}.", means=means, remedy=remedy)
 

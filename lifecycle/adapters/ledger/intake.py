@@ -39,7 +39,7 @@ def take_in(connection: Connection, batch: Sequence[Incoming], *, now: int, repo
     fresh = _unknown(connection, documents, node_ids)
     card_ids, new_cards = _cards(connection, fresh, now)
     host_ids = _hosts(connection, fresh, node_ids)
-    reading_ids, added, before = _readings(connection, fresh, node_ids, card_ids)
+    reading_ids, added, before = _readings(connection, fresh, node_ids, card_ids, set(new_cards))
     _observations(connection, fresh, node_ids, host_ids, reading_ids, now)
     moves, found = claims.of_batch(connection, added, before)
     report.observations += len(fresh)
@@ -60,7 +60,7 @@ def _nodes(
     missing = [name for name in names if name not in ids]
     if missing:
         ids.update(zip(missing, numbers(connection, nodes), strict=False))
-        add(connection, nodes, [{"id": ids[name], "name": name, "enrolled_at": now} for name in missing])
+        add(connection, nodes, [(ids[name], name, now) for name in missing])
     return ids, len(missing)
 
 
@@ -94,14 +94,7 @@ def _cards(
 
 
 def _card_row(number: int, entry: CardEntry, now: int) -> Row:
-    return {
-        "id": number,
-        "uuid": entry.uuid,
-        "serial": entry.serial,
-        "name": entry.name,
-        "board_part_number": entry.board_part_number,
-        "enrolled_at": now,
-    }
+    return (number, entry.uuid, entry.serial, entry.name, entry.board_part_number, now)
 
 
 def _hosts(
@@ -116,8 +109,7 @@ def _hosts(
     missing = [key for key in bodies if key not in ids]
     if missing:
         ids.update(zip(missing, numbers(connection, host_facts), strict=False))
-        rows = [{"id": ids[k], "node_id": k[0], "digest": k[1], "body": bodies[k]} for k in missing]
-        add(connection, host_facts, rows)
+        add(connection, host_facts, [(ids[key], *key, bodies[key]) for key in missing])
     return ids
 
 
@@ -126,50 +118,44 @@ def _readings(
     documents: Sequence[ParsedDocument],
     node_ids: dict[str, int],
     card_ids: dict[str, int],
+    new_cards: set[int],
 ) -> tuple[dict[str, int], list[claims.Added], claims.Places]:
     entries = {
         entry.reading_digest: (node_ids[document.node], document, entry)
         for document in documents
         for entry in document.cards
     }
-    ids = known(connection, readings.c.digest, list(entries))
+    # A card that is new in this transaction has no rows to look for.
+    old = [digest for digest, (_, _, entry) in entries.items() if card_ids[entry.uuid] not in new_cards]
+    ids = known(connection, readings.c.digest, old)
     missing = [digest for digest in entries if digest not in ids]
     if not missing:
         return ids, [], {}
-    before = claims.places(connection, list({card_ids[entries[digest][2].uuid] for digest in missing}))
-    facts = _card_facts(connection, [entries[digest][2] for digest in missing], card_ids)
+    changed = {card_ids[entries[digest][2].uuid] for digest in missing}
+    before = claims.places(connection, list(changed - new_cards))
+    facts = _card_facts(connection, [entries[digest][2] for digest in missing], card_ids, new_cards)
     ids.update(zip(missing, numbers(connection, readings), strict=False))
     rows: list[Row] = []
     added: list[claims.Added] = []
     for digest in missing:
         node, document, entry = entries[digest]
         card = card_ids[entry.uuid]
-        rows.append(
-            {
-                "id": ids[digest],
-                "node_id": node,
-                "card_id": card,
-                "pci": entry.pci,
-                "facts_id": facts[card, entry.static_digest],
-                "digest": digest,
-                "memory": entry.memory,
-            }
-        )
+        static = facts[card, entry.static_digest]
+        rows.append((ids[digest], node, card, entry.pci, static, digest, entry.memory))
         added.append(claims.Added(card, entry.uuid, node, document.node, document.at))
     add(connection, readings, rows)
     return ids, added, before
 
 
 def _card_facts(
-    connection: Connection, entries: Sequence[CardEntry], card_ids: dict[str, int]
+    connection: Connection, entries: Sequence[CardEntry], card_ids: dict[str, int], new_cards: set[int]
 ) -> dict[tuple[int, str], int]:
     bodies = {(card_ids[entry.uuid], entry.static_digest): entry.static for entry in entries}
-    ids = known_pairs(connection, card_facts.c.card_id, bodies)
+    ids = known_pairs(connection, card_facts.c.card_id, [key for key in bodies if key[0] not in new_cards])
     missing = [key for key in bodies if key not in ids]
     if missing:
         ids.update(zip(missing, numbers(connection, card_facts), strict=False))
-        rows = [{"id": ids[k], "card_id": k[0], "digest": k[1], "body": bodies[k]} for k in missing]
-        add(connection, card_facts, rows)
+        add(connection, card_facts, [(ids[key], *key, bodies[key]) for key in missing])
     return ids
 
 
@@ -188,24 +174,24 @@ def _observations(
         manifest = ",".join([str(reading_ids[entry.reading_digest]) for entry in document.cards])
         host = host_ids[node, document.host_digest] if document.host_digest is not None else None
         rows.append(
-            {
-                "id": next(fresh),
-                "node_id": node,
-                "observed_at": document.at,
-                "digest": document.digest,
-                "reach": document.reach,
-                "reach_detail": document.reach_detail,
-                "simulated": document.simulated,
-                "expected_cards": document.expected_cards,
-                "pool": document.pool,
-                "boot_id": document.boot_id,
-                "host_facts_id": host,
-                "manifest": f"[{manifest}]",
-                "troubles": document.troubles,
-                "document_at": document.document_at,
-                "ingested_at": now,
-                "reader": document.reader,
-                "live": document.live,
-            }
+            (
+                next(fresh),
+                node,
+                document.at,
+                document.digest,
+                document.reach,
+                document.reach_detail,
+                document.simulated,
+                document.expected_cards,
+                document.pool,
+                document.boot_id,
+                host,
+                f"[{manifest}]",
+                document.troubles,
+                document.document_at,
+                now,
+                document.reader,
+                document.live,
+            )
         )
     add(connection, observations, rows)

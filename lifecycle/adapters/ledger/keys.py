@@ -16,7 +16,7 @@ MAX_PARAMETERS = 5000
 """Values in one IN list. SQLite allows 32,766 parameters in a statement, PostgreSQL 65,535."""
 
 K = TypeVar("K")
-Row = dict[str, Any]
+Row = tuple[int | str | bool | None, ...]
 
 
 def slices(values: Sequence[K]) -> Iterator[Sequence[K]]:
@@ -54,6 +54,17 @@ def numbers(connection: Connection, table: Table) -> Iterator[int]:
 
 
 def add(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    """Insert rows that carry their numbers."""
-    if rows:
-        connection.execute(insert(table), rows)
+    """Insert rows given as tuples in the order of the table's columns.
+
+    SQLAlchemy words the statement; the rows go to the driver as they are, because naming and checking
+    every parameter again would take as long as the insert itself. All columns are of types that drivers
+    take as they are: integers, text, booleans and None.
+    """
+    if not rows:
+        return
+    compiled = insert(table).compile(dialect=connection.dialect, column_keys=table.columns.keys())
+    if compiled.positional:
+        connection.exec_driver_sql(str(compiled), list(rows))
+    else:
+        names = table.columns.keys()
+        connection.exec_driver_sql(str(compiled), [dict(zip(names, row, strict=True)) for row in rows])

@@ -31,6 +31,7 @@ class Ledger:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.name = shown_url(engine.url)
+        self._driver_error: type[Exception] = engine.dialect.loaded_dbapi.Error
 
     @classmethod
     def open(cls, url: str, *, create: bool = True, lock_wait_s: float = _engine.LOCK_WAIT_S) -> Ledger:
@@ -151,12 +152,12 @@ class Ledger:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with translated(self.name), _engine.reading(self._engine) as connection:
+        with translated(self.name, self._driver_error), _engine.reading(self._engine) as connection:
             yield connection
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with translated(self.name), _engine.writing(self._engine) as connection:
+        with translated(self.name, self._driver_error), _engine.writing(self._engine) as connection:
             # The lock on this row is what makes writers queue where the database itself does not.
             found = connection.execute(select(version.c.version_num).with_for_update()).scalar_one()
             if found != HEAD:

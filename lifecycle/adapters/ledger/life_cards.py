@@ -11,9 +11,21 @@ from lifecycle.adapters.ledger import seats
 from lifecycle.adapters.ledger.bodies import Bodies
 from lifecycle.adapters.ledger.seats import Life, Observation
 from lifecycle.adapters.ledger.standing import Standing
+from lifecycle.core.facts import NOT_READ, Unread
 from lifecycle.core.history import CardHistory, HeatSample, Sample
 from lifecycle.core.ingest import Troubles
 
+
+class _Names(msgspec.Struct, gc=False):
+    uuid: str
+    serial: str | Unread = NOT_READ
+
+
+class _Who(msgspec.Struct, gc=False):
+    identity: _Names
+
+
+_who = msgspec.json.Decoder(_Who).decode
 _troubles = msgspec.json.Decoder(Troubles).decode
 
 
@@ -32,11 +44,11 @@ def card_histories(life: Life, around: Around) -> list[CardHistory]:
     heat = _heat(life, around.bodies)
     newest = life.newest_readable()
     found = []
-    for card, index in life.last.items():
+    for card, last in life.last.items():
         others = seats.at_other_nodes(card, life, around.lives) if card in around.moved else []
         if not others or seats.belongs(card, life, others):
             history = _history(life, card, others, around)
-            history.present = newest is not None and index >= newest
+            history.present = newest is not None and last[0] >= newest
             history.heat = heat.get(card, ())
             found.append(history)
     found.sort(key=lambda history: (history.pci or "", history.uuid))
@@ -49,14 +61,14 @@ def troubles_of(one: Observation) -> Troubles:
 
 
 def _history(life: Life, card: int, others: Sequence[Life], around: Around) -> CardHistory:
-    bodies = around.bodies
-    one = life.observations[life.last[card]]
-    position = seats.position(life, life.last[card], card, bodies.readings)
-    _, pci, facts_id, _ = bodies.readings[life.held[life.last[card]][position]]
-    uuid, serial = bodies.cards[card]
+    index, reading_id, pci, facts_id = life.last[card]
+    one = life.observations[index]
+    position = life.held[index].index(reading_id)
+    static = around.bodies.static[facts_id]
+    uuid, serial = _names(static)
     samples = seats.joined_samples(card, life, others) if others else life.samples[card]
     outcome = _outcome(one, position)
-    failed = _failed(life, card, bodies) if outcome != seats.READABLE else []
+    failed = _failed(life, card) if outcome != seats.READABLE else []
     state, since = around.standing.card(uuid, serial)
     return CardHistory(
         uuid=uuid,
@@ -67,25 +79,31 @@ def _history(life: Life, card: int, others: Sequence[Life], around: Around) -> C
         outcome=outcome,
         last_read_at=_last_read(samples, failed),
         samples=samples,
-        static=bodies.static[facts_id],
-        live=bytes(bodies.live[one.id].cards[position]),
+        static=static,
+        live=bytes(around.bodies.live[one.id].cards[position]),
         failed=failed,
         state_since=since,
         first_seen_at=samples[0].at,
         last_seen_at=one.at,
-        claimed_by=[rival.name for rival in seats.rivals(card, life, others)] if others else (),
+        claimed_by=tuple(rival.name for rival in seats.rivals(card, life, others)),
     )
+
+
+def _names(static: str) -> tuple[str, str | None]:
+    """UUID and serial; every reading has a UUID, or it would be no card's."""
+    who = _who(static).identity
+    return who.uuid, who.serial if isinstance(who.serial, str) else None
 
 
 def _outcome(one: Observation, position: int) -> str:
     return troubles_of(one).cards.get(str(position), seats.READABLE)
 
 
-def _failed(life: Life, card: int, bodies: Bodies) -> list[tuple[int, str]]:
+def _failed(life: Life, card: int) -> list[tuple[int, str]]:
     """The attempts since the last one that read the card, oldest first."""
     failed: list[tuple[int, str]] = []
     for index in range(len(life.observations) - 1, -1, -1):
-        position = seats.find(life, index, card, bodies.readings)
+        position = seats.find(life, index, card)
         if position is None:
             continue
         outcome = _outcome(life.observations[index], position)
@@ -108,6 +126,5 @@ def _heat(life: Life, bodies: Bodies) -> dict[int, list[HeatSample]]:
     for one, held in zip(life.observations, life.held, strict=True):
         for number, celsius in zip(held, bodies.heat.get(one.id, ()), strict=False):
             if celsius is not None:
-                card = bodies.readings[number][0]
-                found.setdefault(card, []).append(HeatSample(one.at, celsius))
+                found.setdefault(life.card_of[number], []).append(HeatSample(one.at, celsius))
     return found

@@ -27,10 +27,10 @@ def histories(connection: Connection, as_of: int, heat_since: int) -> Iterator[N
     standing = Standing(connection, as_of)
     pending = iter(names.items())
     while chunk := dict(islice(pending, chunks.CHUNK_NODES)):
-        lives, by_id = chunks.load_lives(connection, chunk, as_of)
+        lives = chunks.load_lives(connection, chunk, as_of)
         wanderers = [card for life in lives.values() for card in moved.intersection(life.last)]
-        _, elsewhere = chunks.load_elsewhere(connection, wanderers, lives, names, as_of)
-        bodies = load_bodies(connection, lives, by_id, heat_since)
+        elsewhere = chunks.load_elsewhere(connection, wanderers, lives, names, as_of)
+        bodies = load_bodies(connection, lives, heat_since)
         around = Around({**elsewhere, **lives}, moved, bodies, standing)
         for life in lives.values():
             if life.observations:

@@ -9,9 +9,6 @@ from typing import NamedTuple
 
 from lifecycle.core.history import Sample
 
-Reading = tuple[int, str | None, int, str]
-"""card id, PCI address, card_facts id, memory (JSON)."""
-
 READABLE = "ok"
 """The reach of an observation whose list of cards counts."""
 
@@ -39,20 +36,26 @@ class Observation(NamedTuple):
     manifest: str
 
 
+Last = tuple[int, int, str | None, int]
+"""How a card was last seen at a node: index of the observation, reading id, PCI address, card_facts id.
+(A plain tuple: one is made for every reading there is.)"""
+
+
 @dataclass(slots=True)
 class Life:
     """One node's observations, oldest first, and what they say about each card.
 
-    held: the reading ids of each observation. samples: card id → its samples. last: card id → index of the
-    newest observation that holds it.
+    held: the reading ids of each observation. card_of: reading id → card id. samples: card id → its
+    samples, oldest first. last: card id → how it was last seen here.
     """
 
     node_id: int
     name: str
     observations: list[Observation] = field(default_factory=list)
     held: list[list[int]] = field(default_factory=list)
+    card_of: dict[int, int] = field(default_factory=dict)
     samples: dict[int, list[Sample]] = field(default_factory=dict)
-    last: dict[int, int] = field(default_factory=dict)
+    last: dict[int, Last] = field(default_factory=dict)
 
     def newest_readable(self) -> int | None:
         """Index of the newest observation whose list of cards counts."""
@@ -63,12 +66,12 @@ class Life:
 
     def last_at(self, card: int) -> int:
         """When the card was last seen here (epoch ms)."""
-        return self.observations[self.last[card]].at
+        return self.observations[self.last[card][0]].at
 
     def shows_now(self, card: int) -> bool:
         """Whether the newest readable observation holds the card."""
         newest = self.newest_readable()
-        return newest is not None and self.last.get(card, -1) >= newest
+        return newest is not None and card in self.last and self.last[card][0] >= newest
 
 
 def too_close(one: int, other: int) -> bool:
@@ -145,23 +148,9 @@ def newest_host(life: Life) -> Observation | None:
     return None
 
 
-def find(life: Life, index: int, card: int, readings: Mapping[int, Reading]) -> int | None:
+def find(life: Life, index: int, card: int) -> int | None:
     """Position of the card in the manifest of an observation, None where it is not there."""
     for position, number in enumerate(life.held[index]):
-        if readings[number][0] == card:
+        if life.card_of.get(number) == card:
             return position
     return None
-
-
-def position(life: Life, index: int, card: int, readings: Mapping[int, Reading]) -> int:
-    """Position of a card in an observation that holds it."""
-    found = find(life, index, card, readings)
-    if found is None:
-        raise LookupError(card)
-    return found
-
-
-def newest_reading(life: Life, card: int, readings: Mapping[int, Reading]) -> int:
-    """Id of the reading by which the card was last seen here."""
-    index = life.last[card]
-    return life.held[index][position(life, index, card, readings)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, func, or_, select
 
 from lifecycle.adapters.ledger import chunks
-from lifecycle.adapters.ledger.schema import card_facts, cards, transitions
-from lifecycle.adapters.ledger.seats import Life, Reading
+from lifecycle.adapters.ledger.schema import card_facts, cards, readings, transitions
+from lifecycle.adapters.ledger.seats import Life
 from lifecycle.adapters.ledger.standing import Standing
 from lifecycle.core.errors import NotFound
 from lifecycle.core.facts import Identity
@@ -49,17 +50,22 @@ def uuids_with_serial(connection: Connection, serial: str) -> list[str]:
 
 
 def serial_of(connection: Connection, uuid: str) -> str | None:
-    """The serial a card was last read with, None where it never had one."""
+    """The first serial a card was read with, None where it never had one.
+
+    The first, because no later claim by some other node may change to which board the card is counted.
+    """
     query = (
-        select(card_facts.c.body)
-        .join(cards, cards.c.id == card_facts.c.card_id)
+        select(cards.c.serial, card_facts.c.body)
+        .outerjoin(card_facts, card_facts.c.card_id == cards.c.id)
         .where(cards.c.uuid == uuid)
-        .order_by(card_facts.c.id.desc())
+        .order_by(card_facts.c.id)
     )
-    for body in connection.scalars(query):
-        serial = _who(body).identity.serial
-        if isinstance(serial, str):
-            return serial
+    for serial, body in connection.execute(query):
+        if serial is not None:
+            return str(serial)
+        found = _who(body).identity.serial if body is not None else None
+        if isinstance(found, str):
+            return found
     return None
 
 
@@ -104,10 +110,11 @@ def _ambiguous(wanted: str, found: Sequence[str]) -> NotFound:
 def tell(connection: Connection, uuid: str, as_of: int) -> CardStory:
     """The story of one card up to as_of: seats, readings as long as they stayed the same, transitions."""
     card, serial = connection.execute(select(cards.c.id, cards.c.serial).where(cards.c.uuid == uuid)).one()
-    names = chunks.node_names(connection)
-    by_id, lives = chunks.load_elsewhere(connection, [card], (), names, as_of)
-    events = list(_seen(card, by_id, lives))
-    static = _newest_static(connection, card, by_id, lives)
+    lives = chunks.load_elsewhere(connection, [card], (), chunks.node_names(connection), as_of)
+    readings_of = _readings(connection, card)
+    sightings = _sightings(card, lives)
+    events = list(_seen(sightings, readings_of))
+    static = _static(connection, readings_of[sightings[-1][2]].facts_id) if sightings else None
     who = _who(static).identity if static is not None else Identity()
     serial = who.serial if isinstance(who.serial, str) else serial
     events += _transitions(connection, uuid, serial, as_of)
@@ -122,44 +129,53 @@ def tell(connection: Connection, uuid: str, as_of: int) -> CardStory:
     )
 
 
-def _sightings(card: int, lives: dict[int, Life], by_id: dict[int, Reading]) -> list[tuple[int, str, int]]:
+class _Reading(NamedTuple):
+    id: int
+    pci: str | None
+    facts_id: int
+    memory: str
+
+
+def _readings(connection: Connection, card: int) -> dict[int, _Reading]:
+    r = readings.c
+    query = select(r.id, r.pci, r.facts_id, r.memory).where(r.card_id == card)
+    return {row.id: _Reading._make(row) for row in connection.execute(query)}
+
+
+def _sightings(card: int, lives: Mapping[int, Life]) -> list[tuple[int, str, int]]:
     """(time, node, reading id), oldest first."""
     found = [
         (one.at, life.name, number)
         for life in lives.values()
         for one, held in zip(life.observations, life.held, strict=True)
         for number in held
-        if number in by_id and by_id[number][0] == card
+        if life.card_of.get(number) == card
     ]
     return sorted(found)
 
 
-def _seen(card: int, by_id: dict[int, Reading], lives: dict[int, Life]) -> Iterator[StoryEvent]:
+def _seen(
+    sightings: Sequence[tuple[int, str, int]], readings_of: Mapping[int, _Reading]
+) -> Iterator[StoryEvent]:
     seat: tuple[str, str | None] | None = None
     same: tuple[str, str, str | None] | None = None
     since = until = 0
-    for at, node, number in _sightings(card, lives, by_id):
-        _, pci, _, memory = by_id[number]
-        if (node, pci) != seat:
-            yield StoryEvent(at, "moved" if seat else "first_seen", node=node, pci=pci)
-            seat = (node, pci)
-        if (memory, node, pci) != same:
+    for at, node, number in sightings:
+        reading = readings_of[number]
+        if (reading.memory, node, reading.pci) != same:
             if same is not None:
                 yield StoryEvent(since, "reading", until, same[1], same[2], same[0])
-            same, since = (memory, node, pci), at
+            same, since = (reading.memory, node, reading.pci), at
+        if (node, reading.pci) != seat:
+            yield StoryEvent(at, "moved" if seat else "first_seen", node=node, pci=reading.pci)
+            seat = (node, reading.pci)
         until = at
     if same is not None:
         yield StoryEvent(since, "reading", until, same[1], same[2], same[0])
 
 
-def _newest_static(
-    connection: Connection, card: int, by_id: dict[int, Reading], lives: dict[int, Life]
-) -> str | None:
-    sightings = _sightings(card, lives, by_id)
-    if not sightings:
-        return None
-    facts = by_id[sightings[-1][2]][2]
-    return chunks.bodies(connection, card_facts.c.id, card_facts.c.body, [facts])[facts]
+def _static(connection: Connection, facts_id: int) -> str:
+    return chunks.bodies(connection, card_facts.c.id, card_facts.c.body, [facts_id])[facts_id]
 
 
 def _transitions(connection: Connection, uuid: str, serial: str | None, as_of: int) -> list[StoryEvent]:

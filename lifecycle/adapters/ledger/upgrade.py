@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, select
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 
 from lifecycle.adapters.ledger.engine import LOCK_WAIT_S, make_engine, reading, sqlite_file, writing
 from lifecycle.adapters.ledger.faults import absent, foreign, shown_url, too_new, translated
@@ -35,7 +37,8 @@ def make_file(url: URL, *, create: bool) -> None:
     except OSError as error:
         raise _cannot_make(url, error) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()
 
 
 def bring_up_to_date(engine: Engine, *, create: bool) -> None:
@@ -49,10 +52,16 @@ def bring_up_to_date(engine: Engine, *, create: bool) -> None:
         raise absent(where)
     if found is not None and found not in REVISIONS:
         raise too_new(where, found, HEAD)
-    with writing(engine) as connection:
-        # Another process may have done it while this one waited for the write lock.
-        if _format_of(connection) != HEAD:
-            _migrate(connection)
+    try:
+        with writing(engine) as connection:
+            # Another process may have done it while this one waited for the write lock.
+            if _format_of(connection) != HEAD:
+                _migrate(connection)
+    except DBAPIError:
+        # Where a database has no lock to wait for yet, the slower of two makers fails on the other's tables.
+        with reading(engine) as connection:
+            if _format_of(connection) != HEAD:
+                raise
 
 
 def _format_of(connection: Connection) -> str | None:

@@ -73,7 +73,7 @@ def upgrade() -> None:
         sa.Column("body", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["card_id"], ["cards.id"], name=op.f("fk_card_facts_card_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_card_facts")),
-        sa.UniqueConstraint("card_id", "digest", name=op.f("uq_card_facts_card_id_digest")),
+        sa.UniqueConstraint("digest", "card_id", name=op.f("uq_card_facts_digest_card_id")),
     )
     op.create_table(
         "host_facts",
@@ -83,7 +83,7 @@ def upgrade() -> None:
         sa.Column("body", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["node_id"], ["nodes.id"], name=op.f("fk_host_facts_node_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_host_facts")),
-        sa.UniqueConstraint("node_id", "digest", name=op.f("uq_host_facts_node_id_digest")),
+        sa.UniqueConstraint("digest", "node_id", name=op.f("uq_host_facts_digest_node_id")),
     )
     op.create_table(
         "observations",
@@ -110,8 +110,14 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["node_id"], ["nodes.id"], name=op.f("fk_observations_node_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_observations")),
         sa.UniqueConstraint(
-            "node_id", "observed_at", "digest", name=op.f("uq_observations_node_id_observed_at_digest")
+            "digest", "node_id", "observed_at", name=op.f("uq_observations_digest_node_id_observed_at")
         ),
+    )
+    op.create_index(
+        op.f("ix_observations_node_id_observations_observed_at_observations_digest"),
+        "observations",
+        ["node_id", "observed_at", "digest"],
+        unique=False,
     )
     op.create_table(
         "readings",

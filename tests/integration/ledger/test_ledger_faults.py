@@ -1,0 +1,194 @@
+"""When the database cannot do what it should: what a person reads, and that nothing was half done."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ledger_papers import END, START, entry, incoming, paper, row_counts, take
+from sqlalchemy import text
+
+from lifecycle.adapters.ledger import Ledger
+from lifecycle.core.errors import BadArgument, Exit, LedgerUnavailable
+from lifecycle.core.records import SweepRecord
+
+NOBODY = 65534
+SECRET = "hunter2"  # noqa: S105 - what must never be printed
+
+
+def test_a_ledger_locked_by_another_writer_is_waited_for_and_then_named(
+    file_url: str, tmp_path: Path
+) -> None:
+    Ledger.open(file_url).close()
+    other = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with Ledger.open(file_url, lock_wait_s=0.05) as ledger:
+        with pytest.raises(LedgerUnavailable, match="is locked by another writer") as caught:
+            take(ledger, paper("gpu-1", START))
+        assert "Nothing was changed" in caught.value.means
+        assert "stay in the spool" in caught.value.remedy
+        other.execute("ROLLBACK")
+        assert take(ledger, paper("gpu-1", START)).observations == 1
+    other.close()
+
+
+def test_a_reader_is_not_kept_waiting_by_a_writer(file_url: str, tmp_path: Path) -> None:
+    with Ledger.open(file_url, lock_wait_s=0.0) as ledger:
+        take(ledger, paper("gpu-1", START))
+        other = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        assert [node.node for node in ledger.histories(END)] == ["gpu-1"]
+        other.close()
+
+
+def test_a_reader_sees_one_state_while_others_write(url: str, ledger: Ledger) -> None:
+    take(ledger, *(paper(f"gpu-{n:03d}", START, [entry(f"{n}")]) for n in range(200)))
+    reading = ledger.histories(END)
+    first = next(reading)
+    with Ledger.open(url) as other:
+        take(other, *(paper(f"gpu-{n:03d}", START + 1, [entry(f"{n}", errors=9)]) for n in range(200)))
+    assert {len(node.cards[0].samples) for node in (first, *reading)} == {1}
+
+
+def test_a_full_disk_takes_the_batch_back_whole(file_url: str) -> None:
+    with Ledger.open(file_url) as ledger:
+        take(ledger, paper("gpu-0", START, [entry("a")]))
+        before = row_counts(file_url)
+        with ledger._writing() as connection:
+            pages = connection.execute(text("PRAGMA page_count")).scalar_one()
+            connection.execute(text(f"PRAGMA max_page_count = {pages + 2}"))
+        committed: list[object] = []
+        large = paper("gpu-1", START, [entry(f"{n}", future="x" * 20_000) for n in range(8)])
+        with pytest.raises(LedgerUnavailable, match="cannot grow: the disk is full") as caught:
+            _take(ledger, large, committed)
+        assert "taken back whole" in caught.value.means
+        assert "Free space" in caught.value.remedy
+        assert committed == []
+        assert row_counts(file_url) == before
+        assert [node.node for node in ledger.histories(END)] == ["gpu-0"]
+
+
+def _take(ledger: Ledger, document: dict[str, object], committed: list[object]) -> None:
+    ledger.ingest(incoming(document), now=END, committed=committed.append)
+
+
+def test_a_read_only_ledger_can_be_read_and_says_so_when_written(file_url: str, tmp_path: Path) -> None:
+    with Ledger.open(file_url) as ledger:
+        take(ledger, paper("gpu-1", START, [entry("a")]))
+        read_only = f"sqlite:///file:{tmp_path / 'ledger.db'}?mode=ro&uri=true"
+        with Ledger.open(read_only) as other:
+            assert [node.node for node in other.histories(END)] == ["gpu-1"]
+            with pytest.raises(LedgerUnavailable, match="it is read-only for this user") as caught:
+                take(other, paper("gpu-2", START))
+            assert caught.value.means == "Nothing was changed."
+            assert "rights" in caught.value.remedy
+
+
+def test_a_file_without_write_permission_is_read_only(file_url: str, tmp_path: Path) -> None:
+    with Ledger.open(file_url) as ledger:
+        take(ledger, paper("gpu-1", START))
+    (tmp_path / "ledger.db").chmod(0o444)
+    for directory in (tmp_path, *tmp_path.parents[:2]):
+        directory.chmod(0o755)
+    told = _as_nobody(lambda: Ledger.open(file_url).record_sweep(SweepRecord(0, 1, 1, 1, 1, True)))
+    assert "read-only for this user" in told or "cannot be opened" in told
+    assert "What to do:" in told
+
+
+def _as_nobody(work: Callable[[], object]) -> str:
+    """What the work says to a user without rights, as the text of its error."""
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            work()
+        except LedgerUnavailable as error:
+            os.write(send, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(send)
+    with os.fdopen(receive, encoding="utf-8") as stream:
+        told = stream.read()
+    os.waitpid(child, 0)
+    return told
+
+
+def test_a_file_that_is_no_database_is_named_and_kept(file_url: str, tmp_path: Path) -> None:
+    (tmp_path / "ledger.db").write_bytes(b"Dear diary, " * 500)
+    with pytest.raises(LedgerUnavailable, match="is not a readable database") as caught:
+        Ledger.open(file_url)
+    assert "Nothing was changed" in caught.value.means
+    assert (tmp_path / "ledger.db").read_bytes().startswith(b"Dear diary")
+
+
+def test_a_damaged_ledger_is_named_when_its_rows_are_read(file_url: str, tmp_path: Path) -> None:
+    with Ledger.open(file_url) as ledger:
+        take(ledger, *(paper(f"gpu-{n:03d}", START, [entry(f"{n}")]) for n in range(200)))
+    file = tmp_path / "ledger.db"
+    bare = sqlite3.connect(file)
+    (page,) = bare.execute("SELECT rootpage FROM sqlite_master WHERE name = 'readings'").fetchone()
+    (size,) = bare.execute("PRAGMA page_size").fetchone()
+    bare.close()
+    with file.open("r+b") as stream:
+        stream.seek((page - 1) * size)
+        stream.write(b"\x5a" * size)
+    with Ledger.open(file_url) as ledger, pytest.raises(LedgerUnavailable) as caught:
+        list(ledger.histories(END))
+    assert "is not a readable database" in caught.value.happened
+    assert "restore the last backup" in caught.value.remedy
+
+
+def test_a_directory_is_no_ledger(tmp_path: Path) -> None:
+    with pytest.raises(LedgerUnavailable, match="cannot be opened"):
+        Ledger.open(f"sqlite:///{tmp_path}")
+
+
+def test_a_place_where_nothing_can_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a directory")
+    with pytest.raises(
+        LedgerUnavailable, match=r"cannot be made: .*[Dd]irectory|cannot be made: File exists"
+    ) as caught:
+        Ledger.open(f"sqlite:///{tmp_path / 'file' / 'ledger.db'}")
+    assert "in the spool stay there" in caught.value.means
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (f"/var/lib/{SECRET}", "it is not a database URL"),
+        (f"gopher://me:{SECRET}@host/ledger", "«gopher» is no database this program knows"),
+        (f"postgresql://me:{SECRET}@host:port/ledger", "its port is not a number|it is not a database URL"),
+        ("", "it is not a database URL"),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_misuse_and_keeps_its_secret(bad: str, why: str) -> None:
+    with pytest.raises(BadArgument, match=why) as caught:
+        Ledger.open(bad)
+    assert caught.value.exit == Exit.MISUSE
+    assert "postgresql://user@host/muster" in caught.value.remedy
+    assert SECRET not in str(caught.value)
+
+
+def test_a_missing_driver_is_named_with_the_way_to_get_it() -> None:
+    with pytest.raises(BadArgument, match="needs the Python package «MySQLdb»") as caught:
+        Ledger.open(f"mysql+mysqldb://me:{SECRET}@host/ledger")
+    assert "Install it beside Muster" in caught.value.remedy
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", [
+    f"postgresql://me:{SECRET}@127.0.0.1:1/ledger",
+    f"postgresql://me@127.0.0.1:1/ledger?password={SECRET}",
+])  # fmt: skip
+def test_a_server_that_does_not_answer_is_named_without_the_password(url: str) -> None:
+    with pytest.raises(LedgerUnavailable, match=r"127\.0\.0\.1:1/ledger.* cannot be used") as caught:
+        Ledger.open(url)
+    assert "the database runs and lets this user in" in caught.value.remedy
+    shown = str(caught.value) + repr(caught.value) + str(caught.value.__context__ or "")
+    assert SECRET not in shown
