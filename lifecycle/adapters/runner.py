@@ -157,7 +157,7 @@ def _host_keys_checked() -> dict[str, str]:
 
 
 def _path() -> str:
-    """PATH with this interpreter's neighbours first, so that the pinned ansible-playbook is the one that runs."""
+    """PATH with this interpreter's neighbours first: the pinned ansible-playbook is the one that runs."""
     return os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
 
 

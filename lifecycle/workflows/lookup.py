@@ -20,10 +20,10 @@ def list_cards(settings: Settings, *, policy: str | None, as_of: str | None) -> 
     """Where every card is, its state and its verdict. Exits 0 whatever the verdicts: it only lists."""
     at = as_of_ms(as_of)
     with opened(settings) as ledger:
-        verdicts = {
-            card.uuid: card for card in judge_nodes(ledger, policy_for(settings, policy), as_of=at).cards
-        }
-        rows = [_card_row(row, verdicts.get(row.uuid)) for row in ledger.cards(at)]
+        judged = judge_nodes(ledger, policy_for(settings, policy), as_of=at)
+        # Two nodes may claim the same UUID; each claim has a verdict of its own.
+        verdicts = {(card.uuid, card.node): card for card in judged.cards}
+        rows = [_card_row(row, verdicts.get((row.uuid, row.node))) for row in ledger.cards(at)]
     return Answer(
         exit=Exit.WELL,
         text=lambda style: cards_table(rows, width=style.width, colour=style.colour),
@@ -35,9 +35,8 @@ def list_nodes(settings: Settings, *, policy: str | None, as_of: str | None) -> 
     """Every node, when it was last read, and its verdict."""
     at = as_of_ms(as_of)
     with opened(settings) as ledger:
-        verdicts = {
-            node.node: node for node in judge_nodes(ledger, policy_for(settings, policy), as_of=at).nodes
-        }
+        judged = judge_nodes(ledger, policy_for(settings, policy), as_of=at)
+        verdicts = {node.node: node for node in judged.nodes}
         rows = [
             NodeRow(
                 node=row.node,

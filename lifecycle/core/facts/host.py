@@ -61,7 +61,8 @@ class Host(Group, frozen=True):
     """Facts about the node. `claimed_hostname` is what the node calls itself; it identifies nothing.
 
     `module_refcount_before`: users of the nvidia module before NVML was opened; at zero, opening it
-    initialised the GPUs and closing it let their volatile state go. `nvml_detail`: why NVML did not open, or that it was opened without the node's lock.
+    initialised the GPUs and closing it let their volatile state go. `nvml_detail`: why NVML did not
+    open, or that it was opened without the node's lock.
     """
 
     claimed_hostname: Text = NOT_READ

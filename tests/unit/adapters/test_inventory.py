@@ -15,7 +15,8 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "inventory" / "example"
 def test_the_example_inventory_names_its_five_nodes() -> None:
     nodes = nodes_of(EXAMPLE, limit=None, env={})
     assert nodes == [
-        "gpu-01.example.net", "gpu-02.example.net", "gpu-03.example.net", "edge-1.example.net", "edge-2.example.net",
+        "gpu-01.example.net", "gpu-02.example.net", "gpu-03.example.net",
+        "edge-1.example.net", "edge-2.example.net",
     ]  # fmt: skip
 
 

@@ -33,7 +33,9 @@ def holder(tmp_path: Path):
     process.wait()
 
 
-def test_a_second_run_is_refused_and_told_who_holds_the_lock(tmp_path: Path, holder: subprocess.Popen) -> None:
+def test_a_second_run_is_refused_and_told_who_holds_the_lock(
+    tmp_path: Path, holder: subprocess.Popen
+) -> None:
     with pytest.raises(Locked) as caught, hold(tmp_path / "sweep.lock", purpose="sweep", now_iso="x"):
         pass
     assert f"process {holder.pid} on " in caught.value.happened
@@ -51,7 +53,10 @@ def test_a_killed_holder_does_not_keep_the_lock(tmp_path: Path, holder: subproce
 
 def test_a_lock_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(LedgerUnavailable, match="cannot be made") as caught:
-        with hold(tmp_path / "file" / "sweep.lock", purpose="sweep", now_iso="x"):
-            pass
+    lock = tmp_path / "file" / "sweep.lock"
+    with (
+        pytest.raises(LedgerUnavailable, match="cannot be made") as caught,
+        hold(lock, purpose="sweep", now_iso="x"),
+    ):
+        pass
     assert "MUSTER_SPOOL" in caught.value.remedy

@@ -23,7 +23,10 @@ PLAY = """
 @pytest.fixture
 def inventory(tmp_path: Path) -> Path:
     path = tmp_path / "hosts.yml"
-    nodes = "".join(f"    n{i}: {{ansible_connection: local, ansible_python_interpreter: {sys.executable}}}\n" for i in (1, 2))
+    nodes = "".join(
+        f"    n{i}: {{ansible_connection: local, ansible_python_interpreter: {sys.executable}}}\n"
+        for i in (1, 2)
+    )
     path.write_text(f"gpu_nodes:\n  hosts:\n{nodes}")
     return path
 
@@ -47,7 +50,9 @@ def test_every_node_ends_with_its_own_outcome(tmp_path: Path, inventory: Path) -
     assert (result.rc, result.cut_short) == (2, False)
 
 
-def test_a_run_past_its_deadline_is_stopped_and_leaves_nothing_behind(tmp_path: Path, inventory: Path) -> None:
+def test_a_run_past_its_deadline_is_stopped_and_leaves_nothing_behind(
+    tmp_path: Path, inventory: Path
+) -> None:
     result = run(tmp_path, inventory, "ansible.builtin.command: sleep 300").wait(4)
     assert result.cut_short
     assert result.nodes == {}
@@ -70,7 +75,9 @@ def test_no_matching_node_is_told_apart_from_a_failure(tmp_path: Path, inventory
 
 
 def test_a_limit_reaches_ansible(tmp_path: Path, inventory: Path) -> None:
-    assert run(tmp_path, inventory, "ansible.builtin.debug: {msg: hi}", limit="n2").wait(120).nodes == {"n2": "ok"}
+    assert run(tmp_path, inventory, "ansible.builtin.debug: {msg: hi}", limit="n2").wait(120).nodes == {
+        "n2": "ok"
+    }
 
 
 def test_a_run_that_never_started_repeats_ansibles_words(tmp_path: Path, inventory: Path) -> None:
