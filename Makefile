@@ -13,7 +13,7 @@ help:  ## list the targets
 
 $(VENV)/.runtime: requirements/build.txt requirements/runtime.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Muster needs Python 3.11 or newer; $(PYTHON) is older. Name another: make PYTHON=python3.12 venv" >&2; exit 2; }
+	  { echo "Muster needs Python 3.11 or newer; $(PYTHON) cannot be run or is older. Name another: make PYTHON=python3.12 venv" >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV) || \
 	  { echo "Python's venv module is incomplete. On Debian and Ubuntu: apt install python3-venv" >&2; exit 2; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/runtime.txt

@@ -7,12 +7,23 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lifecycle.core.errors import BadInventory
 
 GROUP = "gpu_nodes"
 TIMEOUT_S = 120
+"""A dynamic inventory asks some service; one that has not answered in two minutes will not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the inventory says of a node, where it says it plainly (a template is not resolved here)."""
+
+    pool: str | None = None
+    cards: int | None = None
 
 
 def check_exists(inventory: Path) -> None:
@@ -25,22 +36,17 @@ def check_exists(inventory: Path) -> None:
         )
 
 
-def nodes_of(inventory: Path, *, limit: str | None, env: Mapping[str, str]) -> list[str]:
+def nodes_of(inventory: Path, *, limit: str | None, env: Mapping[str, str]) -> dict[str, Expectation]:
     """The nodes of group `gpu_nodes`, after `limit`, in inventory order.
 
     Costs a start of Ansible (about a second), so it is asked only where a run did not tell by itself.
     """
-    command = [
-        str(Path(sys.executable).parent / "ansible-inventory"),
-        "-i",
-        str(inventory),
-        "--list",
-        "--export",
-    ]
+    program = str(Path(sys.executable).parent / "ansible-inventory")
+    command = [program, "-i", str(inventory), "--list"]
     if limit:
         command += ["--limit", limit]
     try:
-        done = subprocess.run(  # our own interpreter's neighbour, arguments as a list
+        done = subprocess.run(
             command, env={**os.environ, **env}, capture_output=True, text=True, timeout=TIMEOUT_S, check=True
         )
         listing = json.loads(done.stdout)
@@ -48,7 +54,14 @@ def nodes_of(inventory: Path, *, limit: str | None, env: Mapping[str, str]) -> l
         raise _unreadable(inventory, error.stderr.strip()[-400:]) from error
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         raise _unreadable(inventory, str(error)[-400:]) from error
-    return _members(listing, GROUP, set())
+    variables = listing.get("_meta", {}).get("hostvars", {})
+    return {node: _expectation(variables.get(node, {})) for node in _members(listing, GROUP, set())}
+
+
+def _expectation(variables: Mapping[str, Any]) -> Expectation:
+    pool, cards = variables.get("muster_pool"), variables.get("muster_expected_cards")
+    plain = isinstance(pool, str) and "{{" not in pool
+    return Expectation(pool if plain else None, cards if type(cards) is int else None)
 
 
 def _members(listing: Mapping[str, dict[str, list[str]]], group: str, seen: set[str]) -> list[str]:

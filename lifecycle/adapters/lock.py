@@ -25,17 +25,17 @@ def hold(path: Path, *, purpose: str, now_iso: str) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = FileLock(path, timeout=0)
         lock.acquire()
+        holder = {"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose, "since": now_iso}
+        note.write_text(json.dumps(holder), encoding="utf-8")
     except Timeout:
         raise _locked(path, note) from None
     except OSError as error:
         raise LedgerUnavailable(
-            f"The lock file {path} cannot be made: {error.strerror}.",
+            f"The lock file {path} cannot be made or written: {error.strerror}.",
             means="Without it two sweeps could overlap, so nothing was started.",
             remedy=f"Make {path.parent} writable for this user, or set MUSTER_SPOOL to a folder that is.",
         ) from error
     try:
-        holder = {"pid": os.getpid(), "host": socket.gethostname(), "purpose": purpose, "since": now_iso}
-        note.write_text(json.dumps(holder), encoding="utf-8")
         yield
     finally:
         note.unlink(missing_ok=True)

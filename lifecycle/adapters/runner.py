@@ -19,6 +19,9 @@ from lifecycle.core.errors import RunnerFailed
 # Lines of Ansible's own output kept for the error message when a run ends before any node did.
 TAIL_LINES = 12
 
+# Of one node's failure a few sentences tell enough; the text may come from the node.
+WORDS_MAX = 500
+
 # How long Ansible may take to end its workers once it was told to. It signals them and waits for none.
 TERMINATION_GRACE_S = 10.0
 
@@ -37,13 +40,16 @@ _NODE_EVENTS = {
 class PlayResult:
     """How a run went.
 
-    nodes: node → ok, failed or unreachable, for every node Ansible finished with. cut_short: the run
-    was stopped from here (deadline or signal). rc: ansible-playbook's own exit code, None if killed.
-    tail: the last lines Ansible printed.
+    nodes: node → ok, failed or unreachable, for every node Ansible finished with. finished: Ansible
+    reached its own end, so `nodes` names all it was to do. cut_short: the run was stopped from here
+    (deadline or signal). words: node → what Ansible said of its failure. rc: ansible-playbook's own exit
+    code, None if killed. tail: the last lines Ansible printed.
     """
 
     nodes: dict[str, str] = field(default_factory=dict)
+    finished: bool = False
     cut_short: bool = False
+    words: dict[str, str] = field(default_factory=dict)
     rc: int | None = None
     no_hosts: bool = False
     tail: deque[str] = field(default_factory=lambda: deque(maxlen=TAIL_LINES))
@@ -74,7 +80,7 @@ class PlaybookRun:
         self.result = PlayResult()
         # Left behind by a killed run: it holds the environment of that run, so it goes first.
         shutil.rmtree(private_dir, ignore_errors=True)
-        private_dir.mkdir(parents=True, mode=0o700)
+        _make_private(private_dir)
         arguments: dict[str, Any] = {
             "private_data_dir": str(private_dir),
             "playbook": str(playbook),
@@ -110,6 +116,7 @@ class PlaybookRun:
         """Wait for the end, at most `seconds`; past that the run is stopped and marked cut_short."""
         if not self._ended.wait(seconds):
             self.stop()
+        shutil.rmtree(self._private_dir, ignore_errors=True)
         self.result.rc = self._runner.rc
         return self.result
 
@@ -139,6 +146,8 @@ class PlaybookRun:
             self._ansible_pid = event.get("pid")
         if line := event.get("stdout"):
             self.result.tail.extend(str(line).splitlines())
+        if name == "playbook_on_stats":
+            self.result.finished = True
         if name == "playbook_on_no_hosts_matched":
             self.result.no_hosts = True
         if name in _NODE_EVENTS:
@@ -146,9 +155,23 @@ class PlaybookRun:
             node = data.get("host")
             if node is not None:
                 self.result.nodes[node] = _NODE_EVENTS[name]
+                if _NODE_EVENTS[name] != "ok":
+                    said = data.get("res", {}).get("msg", "")
+                    self.result.words[node] = str(said)[:WORDS_MAX]
                 if self._on_node is not None:
                     self._on_node(node, _NODE_EVENTS[name])
         return False  # nothing of it needs to stay on disk
+
+
+def _make_private(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, mode=0o700)
+    except OSError as error:
+        raise RunnerFailed(
+            f"The folder {folder} that Ansible runs in cannot be made: {error.strerror}.",
+            means="Ansible was not started and no node was read.",
+            remedy="Make room, make the spool writable for this user, or set MUSTER_SPOOL to another folder.",
+        ) from error
 
 
 def _host_keys_checked() -> dict[str, str]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
+from lifecycle.adapters.paths import state_directory
+from lifecycle.adapters.spool import default_spool
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -37,18 +38,7 @@ class Settings:
         return self.checkout / "policy"
 
 
-def state_dir() -> Path:
-    """The XDG state directory of Muster."""
-    return Path(platformdirs.user_state_dir("muster"))
-
-
-def default_ledger_url() -> str:
-    return f"sqlite:///{state_dir() / 'ledger.db'}"
-
-
 def read_settings(ledger: str | None, env: Mapping[str, str]) -> Settings:
     """Settings from `--ledger` (first), MUSTER_LEDGER, or the default SQLite file."""
-    from lifecycle.adapters.spool import default_spool
-
-    url = ledger or env.get("MUSTER_LEDGER") or default_ledger_url()
+    url = ledger or env.get("MUSTER_LEDGER") or f"sqlite:///{state_directory(env) / 'ledger.db'}"
     return Settings(ledger_url=url, spool=default_spool(url, env))

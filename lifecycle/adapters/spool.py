@@ -9,17 +9,31 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Mapping
+import re
+import stat
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
-import platformdirs
-
+from lifecycle.adapters.paths import full_path, state_directory
 from lifecycle.core.bounds import MAX_BYTES
 from lifecycle.core.errors import BadDocument
 
 URL_DIGEST_HEX = 12
 """Twelve hexadecimal digits tell any number of ledgers one person has apart."""
+
+
+DRAFT_ALIVE_MS = 24 * 60 * 60 * 1000
+"""A document is written in well under a second. A day leaves room for a writer on a suspended machine or a
+file server whose clock is off, and a day's drafts are few."""
+
+REFUSED_DOCUMENTS = 100
+"""A broken writer repeats itself: a hundred documents show how, and nobody reads more."""
+
+REFUSED_BYTES = 100 * 1024 * 1024
+"""Two hundred documents of the largest nodes (see MAX_BYTES); no disk that holds a ledger misses it."""
+
+_WHY = ".why"
 
 
 class Spool:
@@ -29,6 +43,7 @@ class Spool:
         self.root = root
         self.incoming = root / "incoming"
         self.refused = root / "refused"
+        self.drafts = root / "tmp"
 
     def pending(self) -> list[Path]:
         """The files that wait, in the order of their names (node, then time)."""
@@ -64,11 +79,59 @@ class Spool:
         self.refused.mkdir(parents=True, exist_ok=True, mode=0o700)
         target = self.refused / path.name
         # The reason first: a file in refused/ without one would be a riddle.
-        target.with_name(f"{path.name}.why").write_text(f"{why}\n", encoding="utf-8")
+        target.with_name(f"{path.name}{_WHY}").write_text(f"{why}\n", encoding="utf-8")
         # Another process may have refused it at the same moment.
         with contextlib.suppress(FileNotFoundError):
             path.replace(target)
         return target
+
+    def tidy(self, now: int) -> None:
+        """Remove what nobody comes back for; `now` in epoch ms. What cannot be removed stays.
+
+        In tmp/ that is the drafts of writers that were killed (older than DRAFT_ALIVE_MS). In refused/ the
+        newest documents are kept, with their reasons, as long as there are at most REFUSED_DOCUMENTS of them
+        with at most REFUSED_BYTES together; a document too large for that leaves its older neighbours room.
+        """
+        for path, at, _ in _files(self.drafts):
+            if at < now - DRAFT_ALIVE_MS:
+                _remove(path)
+        kept = size = 0
+        for group in _newest_first(_files(self.refused)):
+            larger = size + sum(length for _, _, length in group)
+            if kept < REFUSED_DOCUMENTS and larger <= REFUSED_BYTES:
+                kept, size = kept + 1, larger
+            else:
+                for path, _, _ in group:
+                    _remove(path)
+
+
+_File = tuple[Path, int, int]
+"""Path, time of the last change (epoch ms), size in bytes."""
+
+
+def _files(directory: Path) -> list[_File]:
+    found: list[_File] = []
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                if not stat.S_ISDIR(status.st_mode):
+                    found.append((Path(entry.path), status.st_mtime_ns // 1_000_000, status.st_size))
+    return found
+
+
+def _newest_first(files: Sequence[_File]) -> list[list[_File]]:
+    """Documents with their reasons. The reason is written when a document is refused, so it tells when."""
+    groups: dict[str, list[_File]] = {}
+    for file in files:
+        groups.setdefault(file[0].name.removesuffix(_WHY), []).append(file)
+    ages = {name: (max(at for _, at, _ in group), name) for name, group in groups.items()}
+    return [groups[name] for name in sorted(groups, key=ages.__getitem__, reverse=True)]
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def read_bounded(path: Path, limit: int = MAX_BYTES) -> bytes:
@@ -89,42 +152,39 @@ def read_bounded(path: Path, limit: int = MAX_BYTES) -> bytes:
 
 
 def default_spool(ledger_url: str, env: Mapping[str, str]) -> Path:
-    """Where documents for this ledger wait.
+    """Where documents for this ledger wait; the same place as the collection finds by itself.
 
-    MUSTER_SPOOL wins. The default ledger has `spool` in Muster's state directory, any other SQLite ledger
-    a directory beside its file, and a ledger on a server one in the state directory named by its URL.
+    The rule, with its examples in tests/cases/default_spool.yml (empty variables count as not set):
+
+    1. MUSTER_SPOOL, where it is set.
+    2. Muster's state directory is `muster` in XDG_STATE_HOME where absolute, else in `~/.local/state`.
+    3. For `sqlite[+driver]:///FILE[?query]`, FILE percent-decoded and without a leading `file:`: the spool is
+       `FILE.spool`. For the default ledger, which is `ledger.db` in the state directory, and where no URL
+       is given, it is `spool` in that directory.
+    4. For any other URL (and for SQLite in memory) it is `spool-` and the first twelve hexadecimal digits of
+       the SHA-256 of the URL, in the state directory. `+driver`, `:password` before the first `@`, and the
+       parameters `password=…` are left out of it first, so that a changed password loses sight of nothing.
+
+    All paths are made absolute as in `full_path`.
     """
     if env.get("MUSTER_SPOOL"):
-        return Path(env["MUSTER_SPOOL"])
+        return full_path(env["MUSTER_SPOOL"])
     state = state_directory(env)
-    backend, _, rest = ledger_url.partition("://")
-    if backend.partition("+")[0] == "sqlite":
-        file = Path(rest.partition("?")[0].removeprefix("/").removeprefix("file:"))
-        if file == state / "ledger.db":
-            return state / "spool"
-        if file.name and file.name != ":memory:":
-            return file.with_name(f"{file.name}.spool")
-    name = _without_secrets(ledger_url)
+    scheme, separator, rest = ledger_url.partition("://")
+    place, _, query = _PASSWORD.sub(r"\1@", rest).partition("?")
+    backend = scheme.partition("+")[0]
+    file = unquote(place).removeprefix("/").removeprefix("file:")
+    if not ledger_url or (backend == "sqlite" and full_path(file) == state / "ledger.db"):
+        return state / "spool"
+    if backend == "sqlite" and file not in ("", ":memory:"):
+        return Path(f"{full_path(file)}.spool")
+    kept = "&".join(pair for pair in query.split("&") if not pair.startswith("password="))
+    name = f"{backend}{separator}{place}{'?' if kept else ''}{kept}"
     return state / f"spool-{hashlib.sha256(name.encode()).hexdigest()[:URL_DIGEST_HEX]}"
 
 
-def _without_secrets(url: str) -> str:
-    """The URL without password and driver: a changed password must not lose sight of what waits."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""  # Opening the ledger will say what is wrong with its URL.
-    login, at, host = parts.netloc.rpartition("@")
-    user = login.partition(":")[0]
-    query = "&".join(pair for pair in parts.query.split("&") if not pair.startswith("password="))
-    return f"{parts.scheme.partition('+')[0]}://{user}{at}{host}{parts.path}?{query}"
-
-
-def state_directory(env: Mapping[str, str]) -> Path:
-    """Muster's own state directory: XDG_STATE_HOME where it is set, else as the platform has it."""
-    if env.get("XDG_STATE_HOME"):
-        return Path(env["XDG_STATE_HOME"]) / "muster"
-    return Path(platformdirs.user_state_dir("muster"))
+# No name of a user holds «:» or «/»; the password ends at the first «@», as SQLAlchemy reads it.
+_PASSWORD = re.compile(r"^([^:/]*):[^@]*@")
 
 
 def _unreadable(path: Path, error: OSError) -> BadDocument:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
+from lifecycle.core.errors import OutputFailed
 from lifecycle.workflows.answer import Answer, Style
 from lifecycle.workflows.setup import Settings, read_settings
 
@@ -43,11 +45,23 @@ def style() -> Style:
 
 def finish(answer: Answer, *, as_json: bool) -> NoReturn:
     """Print the answer in the form asked for, and end with its exit code."""
-    if as_json:
-        sys.stdout.buffer.write(answer.json())
-    elif text := answer.text(style()):
-        click.echo(text)
-    sys.stdout.flush()
+    # A reader that has seen enough (`| head`) ends this program quietly, as it does any other.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for note in answer.notes:
+        click.echo(f"muster: {note}", err=True)
+    try:
+        if as_json:
+            sys.stdout.buffer.write(answer.json())
+        elif text := answer.text(style()):
+            click.echo(text)
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputFailed(
+            f"The answer could not be written: {error.strerror}.",
+            means="What was done is done and recorded; only its report was lost.",
+            remedy="Make room, or send the output elsewhere, then ask again with: muster judge",
+        ) from error
     sys.exit(int(answer.exit))
 
 

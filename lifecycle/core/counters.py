@@ -2,9 +2,11 @@
 
 Contract 6.8: the window ends at as-of; an interval that straddles its start counts in proportion to
 the overlap; a first observation counts nothing; a counter that went down starts anew and its first
-value counts in full, from zero. Less than a window is never extrapolated. Aggregate counters (of the
-card's life) decide; volatile ones (since driver load) fill only the time no aggregate reading covers.
-Times are epoch milliseconds.
+value counts in full, from zero. A counter that went down within an interval that straddles the start
+counts its first value in proportion too: when in the interval it grew is as unknown as for any other,
+and to count all of it would charge the window with errors from before it. Less than a window is never
+extrapolated. Aggregate counters (of the card's life) decide; volatile ones (since driver load) fill
+only the time no aggregate reading covers. Times are epoch milliseconds.
 """
 
 from __future__ import annotations

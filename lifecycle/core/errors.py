@@ -74,6 +74,12 @@ class Locked(MusterError):
     exit = Exit.LOCKED
 
 
+class OutputFailed(MusterError):
+    """The answer could not be written to standard output."""
+
+    exit = Exit.INCOMPLETE
+
+
 class RunnerFailed(MusterError):
     """Ansible could not be started, or ended without reading anything."""
 

@@ -47,6 +47,7 @@ _TOP_OWN = frozenset(
         "simulated",
         "expected_cards",
         "pool",
+        "non_production",
         "reader",
         "host",
         "cards",
@@ -106,6 +107,7 @@ class ParsedDocument(msgspec.Struct, frozen=True):
     simulated: bool
     expected_cards: int | None
     pool: str | None
+    non_production: bool
     reader: str
     boot_id: str | None
     host: str | None
@@ -156,6 +158,7 @@ def parse_document(data: bytes, *, node: str | None = None, at: int | None = Non
         simulated=document.simulated,
         expected_cards=document.expected_cards,
         pool=document.pool,
+        non_production=document.non_production,
         reader=bytes(top.get("reader", b"{}")).decode(),
         boot_id=known(document.host.boot_id),
         host=host.decode() if host is not None else None,

@@ -11,8 +11,8 @@ from lifecycle.core.findings import CardVerdict, Finding, NodeVerdict
 from lifecycle.core.history import NodeHistory
 from lifecycle.core.policy import Policy
 from lifecycle.core.rules import heat
-from lifecycle.core.rules.presence import FINAL_STATES, SEATED_STATES
-from lifecycle.core.rules.reading import is_stale, missing
+from lifecycle.core.rules.presence import FINAL_STATES
+from lifecycle.core.rules.reading import expects_reading, is_stale, missing
 from lifecycle.core.rules.view import CardView, NodeView
 from lifecycle.core.times import iso
 from lifecycle.core.verdict import finding_of, ordered, worst
@@ -30,7 +30,8 @@ def judge_node(history: NodeHistory, policy: Policy, as_of: int) -> tuple[NodeVe
     node = NodeView(history, as_of, policy.needs)
     node.heat = heat.assess(node, policy.rules["thermal-sustained"], policy.enabled("node-cooling"))
     findings: list[Finding] = []
-    for settings, rule in policy.node_rules:
+    # Of a node whose life has ended nothing is asked any more, as of such a card.
+    for settings, rule in () if history.state in FINAL_STATES else policy.node_rules:
         findings += [finding_of(trouble, settings, history.node) for trouble in rule(node, settings)]
     verdict = NodeVerdict(
         node=history.node,
@@ -82,9 +83,7 @@ def _judge_card(view: CardView, policy: Policy) -> CardVerdict:
 
 
 def _stale(view: CardView, policy: Policy) -> bool:
-    if not view.card.present and view.card.state not in SEATED_STATES:
-        return False
-    return is_stale(view.card.last_read_at, view.as_of, policy.rules["stale"])
+    return expects_reading(view) and is_stale(view.card.last_read_at, view.as_of, policy.rules["stale"])
 
 
 def _time(ms: int | None) -> str | None:

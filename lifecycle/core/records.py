@@ -66,6 +66,14 @@ class SweepRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeRead:
+    """How a node answered. reach: `ok` or why not; cards: how many of its cards named themselves."""
+
+    reach: str
+    cards: int
+
+
+@dataclass(frozen=True, slots=True)
 class Transition:
     """A change of state: who, when, why. target: a card's UUID, a node's name or a board's serial."""
 
@@ -109,7 +117,11 @@ class CardStory:
 
 @dataclass(frozen=True, slots=True)
 class CardRow:
-    """One line of `muster cards`. claimed_by: other nodes that show the same UUID at the same time."""
+    """One line of `muster cards`, unique by UUID and node.
+
+    A UUID has more than one line only while several nodes show it at practically the same time; each line
+    then comes from its own node's readings alone, and claimed_by names the other nodes.
+    """
 
     uuid: str
     serial: str | None
@@ -124,11 +136,16 @@ class CardRow:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """One line of `muster nodes`. last_tried: newest observation of any reach; last_read: newest readable."""
+    """One line of `muster nodes`.
+
+    first_seen: oldest readable observation; last_tried: newest one of any reach; last_read: newest readable
+    one that has facts of the host. None where there is none.
+    """
 
     node: str
     state: str
     reach: str
+    first_seen: int | None
     last_tried: int | None
     last_read: int | None
     cards: int

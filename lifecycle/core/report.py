@@ -37,6 +37,7 @@ from lifecycle.core.report_unread import (
     seat_order,
     unread_subjects,
 )
+from lifecycle.core.states import FINAL
 
 __all__ = [
     "SEVERITY",
@@ -70,6 +71,7 @@ def build_report(
     generated_at: ISO 8601. sweep: the newest sweep; last_complete defaults to it where it was complete.
     pools: node → pool, where it differs from the verdicts. fleet: a name for the title.
     """
+    verdicts = _without_ended(verdicts)
     nodes = _node_lines(verdicts, pools or {})
     todo, watching = _due(verdicts)
     not_read = unread_subjects(verdicts, sweep)
@@ -92,6 +94,12 @@ def build_report(
         sweep=sweep,
         last_complete=last_complete or (sweep if sweep and sweep.complete else None),
     )
+
+
+def _without_ended(verdicts: Verdicts) -> Verdicts:
+    """Retired and disposed cards that nobody has seen again are history, not part of the fleet."""
+    cards = [card for card in verdicts.cards if card.state not in FINAL or card.verdict != "ok"]
+    return msgspec.structs.replace(verdicts, cards=cards)
 
 
 def _counts(found: Iterable[ActionName]) -> dict[ActionName, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -54,12 +55,23 @@ def parse_target(text: str) -> Target:
     )
 
 
-def next_state(verb: str, target: Target, state: str) -> str:
-    """The state `verb` leads to from `state`. Raises Refused where the present one is final."""
+def check_step(target: str, state: str, to_state: str, cards: Mapping[str, str] | None = None) -> None:
+    """Raises Refused where `target` (kind:name) may not leave `state` for `to_state`.
+
+    cards: UUID → state of the cards of a board. What is final for one of them must not seem undone by a
+    step of the board; to end the others as well undoes nothing.
+    """
     if state in FINAL:
-        raise Refused(
-            f"{target} is {state}, and that is final.",
-            means=f"Nothing was recorded: what is {state} never returns to production.",
-            remedy="Put another card in its seat, and enrol that one.",
-        )
-    return LEADS_TO[verb]
+        raise _refused(target, state)
+    if to_state not in FINAL:
+        for uuid, of_card in (cards or {}).items():
+            if of_card in FINAL:
+                raise _refused(f"card:{uuid} of {target}", of_card)
+
+
+def _refused(target: str, state: str) -> Refused:
+    return Refused(
+        f"{target} is {state}, and that is final.",
+        means=f"Nothing was recorded: what is {state} never returns to production.",
+        remedy="Put another card in its seat, and enrol that one.",
+    )

@@ -25,11 +25,15 @@ class CardRow(msgspec.Struct, frozen=True):
 
 
 class NodeRow(msgspec.Struct, frozen=True):
-    """A node in `muster nodes`. cards: how many were in it when it was last read."""
+    """A node in `muster nodes`. cards: how many were in it when it was last read.
+
+    verdict: on the node itself; worst_card: the worst verdict on a card that sits in it, None without one.
+    """
 
     node: str
     state: str | None
     verdict: ActionName | None
+    worst_card: ActionName | None
     reach: str
     cards: int
     first_seen: str | None

@@ -44,13 +44,14 @@ def nodes_table(rows: Iterable[NodeRow], *, width: int = 80, colour: bool = Fals
         (
             visible(row.node, SHORT_MAX * 2),
             _verdict(row.verdict),
+            _verdict(row.worst_card),
             visible(row.reach, SHORT_MAX).replace("_", " "),
             f"{row.cards:,}",
             when(row.last_seen),
         )
         for row in ordered
     ]
-    titles = ("Node", "Verdict", "Reach", "Cards", "Last read")
+    titles = ("Node", "Verdict", "Worst card", "Reach", "Cards", "Last read")
     return _table(titles, cells, "No node is known yet.", count(len(ordered), "node"), width, colour)
 
 

@@ -41,7 +41,7 @@ def root_at(life: Life, node: str, moment: Moment) -> Files:
         files.update(_pci(life, node, slot))
     files["var/lib/dpkg/status"] = _packages(life, node, moment)
     files["var/log/kern.log"] = _log(life, node, moment)
-    files["run/lock/.keep"] = ""
+    files["run/lock/muster-gpu.lock"] = ""
     return files
 
 
@@ -55,6 +55,7 @@ def _system(life: Life, node: str, moment: Moment) -> Files:
         "proc/cmdline": f"BOOT_IMAGE=/vmlinuz-{_KERNEL} root=/dev/md0 ro quiet iommu=pt\n",
         "proc/version": f"Linux version {_KERNEL} (simulated) #136-Ubuntu SMP\n",
         "proc/uptime": f"{uptime}.00 {uptime * _CPUS}.00\n",
+        "proc/self/cgroup": "0::/user.slice/user-0.slice/session-1.scope\n",
         "proc/sys/kernel/hostname": node + "\n",
         "proc/sys/kernel/osrelease": _KERNEL + "\n",
         "proc/sys/kernel/random/boot_id": boot + "\n",

@@ -18,8 +18,12 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Rendered only in the form that is asked for, because either can be large."""
+    """Rendered only in the form that is asked for, because either can be large.
+
+    notes: sentences for standard error, whatever the form.
+    """
 
     exit: Exit
     text: Callable[[Style], str]
     json: Callable[[], bytes]
+    notes: tuple[str, ...] = ()

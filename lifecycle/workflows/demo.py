@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from lifecycle.adapters.clock import now_ms
@@ -25,8 +26,9 @@ def run_demo(directory: Path, progress: Progress, style: Style) -> tuple[str, Pa
     directory = directory.absolute()
     fleet = build(directory, SEED, now_ms(), progress)
     settings = Settings(ledger_url=f"sqlite:///{directory / 'ledger.db'}", spool=directory / "spool")
-    for old in directory.glob("ledger.db*"):
-        old.unlink()
+    for old in ("ledger.db", "ledger.db-wal", "ledger.db-shm"):
+        (directory / old).unlink(missing_ok=True)
+    shutil.rmtree(directory / "spool", ignore_errors=True)
     with Ledger.open(settings.ledger_url) as ledger:
         documents = (
             Incoming(str(file), parse_document(read_bounded(file))) for file in fleet.history.iterdir()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lifecycle.adapters.clock import now_ms
+from lifecycle.adapters.ledger import Ledger
 from lifecycle.adapters.settings import Settings
 from lifecycle.adapters.spool import read_bounded
 from lifecycle.core.errors import BadDocument, Exit
@@ -16,7 +17,6 @@ from lifecycle.render.as_json import ingest_json
 from lifecycle.render.rows import IngestOutcome
 from lifecycle.render.text_lists import ingest_summary
 from lifecycle.workflows.answer import Answer
-from lifecycle.workflows.ledger import opened
 
 
 def ingest_files(settings: Settings, files: Sequence[Path], *, node: str | None, at: str | None) -> Answer:
@@ -33,7 +33,8 @@ def ingest_files(settings: Settings, files: Sequence[Path], *, node: str | None,
 
     report.refused.extend(_refusals(files, node, at_ms))
     if not report.refused:
-        with opened(settings) as ledger:
+        # Not `opened`: it would drain the spool, and these files may be lying in it.
+        with Ledger.open(settings.ledger_url) as ledger:
             ledger.ingest(documents(), now=now_ms(), report=report)
     outcome = IngestOutcome(
         new=report.observations,

@@ -20,18 +20,20 @@ from lifecycle.core.report import Report, SweepSummary, build_report
 from lifecycle.core.times import iso
 from lifecycle.render.as_json import verdicts_json
 from lifecycle.render.as_text import render_text
-from lifecycle.workflows.answer import Answer, Style
-from lifecycle.workflows.ledger import as_of_ms, opened, policy_for
+from lifecycle.render.visible import sentence, visible
+from lifecycle.workflows.answer import Answer
+from lifecycle.workflows.ledger import as_of_ms, opened
+from lifecycle.workflows.policies import policy_for
 
 
 def judge_ledger(settings: Settings, *, policy: str | None, as_of: str | None) -> Answer:
     """Every card and node the ledger knows, judged at `as_of`."""
     at = as_of_ms(as_of)
     rules = policy_for(settings, policy)
-    with opened(settings) as ledger:
+    with opened(settings) as (ledger, taken):
         verdicts = judge_nodes(ledger, rules, as_of=at)
-        report = report_of(ledger, verdicts, sweep=None)
-    return verdict_answer(verdicts, report)
+        report = report_of(ledger, verdicts)
+    return verdict_answer(verdicts, report, refused=taken.refused)
 
 
 def judge_nodes(
@@ -69,15 +71,14 @@ def _without_cycle_collection() -> Iterator[None]:
             gc.enable()
 
 
-def report_of(ledger: Ledger, verdicts: Verdicts, *, sweep: SweepSummary | None) -> Report:
-    """The report document; the last complete sweep comes from the ledger."""
-    last = ledger.last_complete_sweep()
+def report_of(ledger: Ledger, verdicts: Verdicts) -> Report:
+    """The report document, with the newest sweep and the last complete one from the ledger."""
+    newest, last = ledger.newest_sweep(), ledger.last_complete_sweep()
     return build_report(
         verdicts,
         generated_at=iso(now_ms()),
-        sweep=sweep,
+        sweep=summary_of(newest) if newest else None,
         last_complete=summary_of(last) if last else None,
-        pools={node.node: node.pool for node in verdicts.nodes if node.pool is not None},
     )
 
 
@@ -99,12 +100,14 @@ def verdict_answer(
 ) -> Answer:
     """Text or `verdicts/1`, with the exit code cron sees. A refused document makes it incomplete."""
 
-    def text(style: Style) -> str:
-        body = render_text(report, width=style.width, colour=style.colour)
-        return "\n".join([body, *(f"Refused: {one.origin}: {one.why}" for one in refused)])
-
     return Answer(
         exit=exit_code(verdicts, incomplete=incomplete or bool(refused) or report.unproven_cards > 0),
-        text=text,
+        text=lambda style: render_text(report, width=style.width, colour=style.colour),
         json=lambda: verdicts_json(verdicts),
+        notes=notes_of(refused),
     )
+
+
+def notes_of(refused: Sequence[Refusal]) -> tuple[str, ...]:
+    """A sentence for every document that could not be taken in; names and reasons made harmless."""
+    return tuple(f"Refused {visible(one.origin)}: {sentence(one.why)}" for one in refused)

@@ -1,4 +1,4 @@
-"""The ledger and the policy a command works with."""
+"""The ledger a command works with."""
 
 from __future__ import annotations
 
@@ -7,27 +7,19 @@ from contextlib import contextmanager
 
 from lifecycle.adapters.clock import now_ms
 from lifecycle.adapters.ledger import Ledger
-from lifecycle.adapters.policy_file import load_policy
 from lifecycle.adapters.settings import Settings
-from lifecycle.core.policy import Policy
 from lifecycle.core.times import parse_iso
-
-DEFAULT_POLICY = "owner"
+from lifecycle.workflows.spooled import Taken, drain
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[Ledger]:
-    """The ledger with everything taken in that waits in its spool, so that no command overlooks a reading."""
-    from lifecycle.workflows.spooled import drain
+def opened(settings: Settings) -> Iterator[tuple[Ledger, Taken]]:
+    """The ledger with everything taken in that waits in its spool, so that no command overlooks a reading.
 
+    What was refused on the way is handed on: whoever answers from this ledger has to say so.
+    """
     with Ledger.open(settings.ledger_url) as ledger:
-        drain(settings, ledger)
-        yield ledger
-
-
-def policy_for(settings: Settings, wanted: str | None) -> Policy:
-    """A policy by name or file; `owner` where none is asked for."""
-    return load_policy(wanted or DEFAULT_POLICY, settings.policies)
+        yield ledger, drain(settings, ledger)
 
 
 def as_of_ms(text: str | None) -> int:

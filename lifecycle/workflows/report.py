@@ -13,8 +13,9 @@ from lifecycle.render.as_html import render_html
 from lifecycle.render.as_notice import written_json
 from lifecycle.render.as_prometheus import render_prometheus
 from lifecycle.workflows.answer import Answer
-from lifecycle.workflows.judge import judge_nodes, report_of, summary_of
-from lifecycle.workflows.ledger import as_of_ms, opened, policy_for
+from lifecycle.workflows.judge import judge_nodes, report_of
+from lifecycle.workflows.ledger import as_of_ms, opened
+from lifecycle.workflows.policies import policy_for
 
 
 def write_html(settings: Settings, file: Path, *, policy: str | None, as_of: str | None) -> Answer:
@@ -30,10 +31,9 @@ def write_metrics(settings: Settings, file: Path, *, policy: str | None) -> Answ
 
 
 def _report(settings: Settings, policy: str | None, as_of: int) -> Report:
-    with opened(settings) as ledger:
-        verdicts = judge_nodes(ledger, policy_for(settings, policy), as_of=as_of)
-        last = ledger.last_complete_sweep()
-        return report_of(ledger, verdicts, sweep=summary_of(last) if last else None)
+    rules = policy_for(settings, policy)
+    with opened(settings) as (ledger, _taken):
+        return report_of(ledger, judge_nodes(ledger, rules, as_of=as_of))
 
 
 def _written(file: Path) -> Answer:

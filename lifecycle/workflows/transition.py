@@ -6,10 +6,9 @@ import getpass
 from dataclasses import dataclass
 
 from lifecycle.adapters.clock import now_ms
-from lifecycle.adapters.ledger import Ledger
 from lifecycle.adapters.settings import Settings
 from lifecycle.core.errors import BadArgument, Exit
-from lifecycle.core.states import Target, next_state, parse_target
+from lifecycle.core.states import LEADS_TO, Target, parse_target
 from lifecycle.core.times import iso
 from lifecycle.render.as_notice import transition_json
 from lifecycle.render.visible import when
@@ -41,14 +40,15 @@ def plan_transition(settings: Settings, verb: str, target_text: str, reason: str
             means="Nothing was recorded.",
             remedy="Say why with --reason: whoever asks in a year finds only that.",
         )
-    with opened(settings) as ledger:
-        state = _state(ledger, target)
-    return TransitionPlan(target, state, next_state(verb, target, state), reason.strip())
+    to_state = LEADS_TO[verb]
+    with opened(settings) as (ledger, _taken):
+        state = ledger.state_before(target.kind, target.name, to_state)
+    return TransitionPlan(target, state, to_state, reason.strip())
 
 
 def record_transition(settings: Settings, plan: TransitionPlan) -> Answer:
     """Record the plan. The ledger checks the step again, in the same transaction that writes it."""
-    with opened(settings) as ledger:
+    with opened(settings) as (ledger, _taken):
         step = ledger.record_transition(
             at=now_ms(),
             kind=plan.target.kind,
@@ -61,7 +61,3 @@ def record_transition(settings: Settings, plan: TransitionPlan) -> Answer:
         f"Recorded at {when(iso(step.at))}: {plan.target} {step.from_state} -> {step.to_state} ({step.who})."
     )
     return Answer(exit=Exit.WELL, text=lambda _style: text, json=lambda: transition_json(step))
-
-
-def _state(ledger: Ledger, target: Target) -> str:
-    return ledger.state_of(target.kind, target.name)

@@ -33,6 +33,7 @@ _OBSERVATIONS = select(
     _o.simulated,
     _o.expected_cards,
     _o.pool,
+    _o.non_production,
     _o.boot_id,
     _o.host_facts_id,
     _o.troubles,

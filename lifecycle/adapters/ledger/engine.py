@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, exc
 from sqlalchemy.engine import URL, make_url
 
 from lifecycle.adapters.ledger.faults import shown_url
+from lifecycle.adapters.paths import full_path
 from lifecycle.core.errors import BadArgument
 
 LOCK_WAIT_S = 30.0
@@ -24,13 +25,20 @@ _ONE_PICTURE = {"postgresql": "REPEATABLE READ"}
 
 
 def parse_url(text: str) -> URL:
-    """The ledger's URL, or BadArgument (which never repeats what may hold a password)."""
+    """The ledger's URL, or BadArgument (which never repeats what may hold a password).
+
+    The file of an SQLite ledger is made absolute (`full_path`), so that it stays the same file whatever
+    directory the program works in later.
+    """
     try:
         url = make_url(text)
     except exc.ArgumentError:
         raise _bad_url("it is not a database URL") from None
     except ValueError:
         raise _bad_url("its port is not a number") from None
+    file = sqlite_file(url)
+    if file is not None:
+        return url.set(database=str(full_path(str(file))))
     return url.set(drivername=_PLAIN_DRIVERS.get(url.drivername, url.drivername))
 
 

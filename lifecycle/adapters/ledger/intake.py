@@ -184,6 +184,7 @@ def _observations(
                 document.simulated,
                 document.expected_cards,
                 document.pool,
+                document.non_production,
                 document.boot_id,
                 host,
                 f"[{manifest}]",

@@ -9,7 +9,7 @@ from types import TracebackType
 from sqlalchemy import Connection, Engine, select
 
 from lifecycle.adapters.ledger import engine as _engine
-from lifecycle.adapters.ledger import intake, lives, papers, records, story, upgrade
+from lifecycle.adapters.ledger import intake, lives, papers, story, sweeps, transitions, upgrade
 from lifecycle.adapters.ledger.faults import shown_url, too_new, translated
 from lifecycle.adapters.ledger.schema import HEAD, version
 from lifecycle.core.history import NodeHistory
@@ -18,6 +18,7 @@ from lifecycle.core.records import (
     CardStory,
     Incoming,
     IngestReport,
+    NodeRead,
     NodeRow,
     SweepRecord,
     TargetKind,
@@ -100,7 +101,8 @@ class Ledger:
 
     def nodes(self, as_of: int) -> Iterator[NodeRow]:
         """Every node, in the order of names."""
-        return (story.node_row(node) for node in self.histories(as_of))
+        with self._reading() as connection:
+            yield from lives.node_rows(connection, as_of)
 
     def find_card(self, wanted: str) -> str:
         """The UUID of the card with this UUID, serial, or unambiguous beginning of either.
@@ -128,27 +130,50 @@ class Ledger:
     def record_sweep(self, sweep: SweepRecord) -> None:
         """Remember that a sweep took place."""
         with self._writing() as connection:
-            records.add_sweep(connection, sweep)
+            sweeps.add_sweep(connection, sweep)
 
     def last_complete_sweep(self) -> SweepRecord | None:
         """The newest sweep that read every node it asked."""
         with self._reading() as connection:
-            return records.last_complete_sweep(connection)
+            return sweeps.last_complete_sweep(connection)
+
+    def newest_sweep(self) -> SweepRecord | None:
+        """The newest sweep, complete or not."""
+        with self._reading() as connection:
+            return sweeps.newest_sweep(connection)
+
+    def read_since(self, since: int) -> dict[str, NodeRead]:
+        """node → the best that was observed of it at or after `since` (epoch ms), in the order of names.
+
+        A readable observation wins over one that failed, a newer over an older one. Nodes without any
+        observation since then are left out.
+        """
+        with self._reading() as connection:
+            return sweeps.read_since(connection, since)
 
     def state_of(self, kind: TargetKind, target: str) -> str:
-        """The state of a card (its board's transitions included), a node or a board."""
+        """The state of a card (its boards' transitions included), a node or a board."""
         with self._reading() as connection:
-            return records.state_of(connection, kind, target)
+            return transitions.state_of(connection, kind, target)
+
+    def state_before(self, kind: TargetKind, target: str, to_state: str) -> str:
+        """The state a target would leave for `to_state`, as `record_transition` checks it; writes nothing.
+
+        Raises NotFound for a target the ledger does not know, and Refused where the target is in a final
+        state, or is a board that holds a card in one (unless `to_state` is final too).
+        """
+        with self._reading() as connection:
+            return transitions.state_before(connection, kind, target, to_state)
 
     def record_transition(
         self, *, at: int, kind: TargetKind, target: str, to_state: str, who: str, reason: str
     ) -> Transition:
         """Record a change of state and give it back with the state it left.
 
-        Raises NotFound for a target the ledger does not know, Refused for a step the rules forbid.
+        Raises NotFound and Refused as `state_before` does; then nothing is recorded.
         """
         with self._writing() as connection:
-            return records.add_transition(connection, at, kind, target, to_state, who, reason)
+            return transitions.add_transition(connection, at, kind, target, to_state, who, reason)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:

@@ -11,14 +11,12 @@ from lifecycle.adapters.ledger import seats
 from lifecycle.adapters.ledger.bodies import Bodies
 from lifecycle.adapters.ledger.seats import Life, Observation
 from lifecycle.adapters.ledger.standing import Standing
-from lifecycle.core.facts import NOT_READ, Unread
 from lifecycle.core.history import CardHistory, HeatSample, Sample
 from lifecycle.core.ingest import Troubles
 
 
 class _Names(msgspec.Struct, gc=False):
     uuid: str
-    serial: str | Unread = NOT_READ
 
 
 class _Who(msgspec.Struct, gc=False):
@@ -65,11 +63,12 @@ def _history(life: Life, card: int, others: Sequence[Life], around: Around) -> C
     one = life.observations[index]
     position = life.held[index].index(reading_id)
     static = around.bodies.static[facts_id]
-    uuid, serial = _names(static)
+    # Every reading has a UUID, or it would be no card's.
+    uuid = _who(static).identity.uuid
     samples = seats.joined_samples(card, life, others) if others else life.samples[card]
     outcome = _outcome(one, position)
     failed = _failed(life, card) if outcome != seats.READABLE else []
-    state, since = around.standing.card(uuid, serial)
+    state, since = around.standing.card(uuid)
     return CardHistory(
         uuid=uuid,
         node=life.name,
@@ -81,18 +80,13 @@ def _history(life: Life, card: int, others: Sequence[Life], around: Around) -> C
         samples=samples,
         static=static,
         live=bytes(around.bodies.live[one.id].cards[position]),
+        non_production=life.observations[-1].non_production,
         failed=failed,
         state_since=since,
         first_seen_at=samples[0].at,
         last_seen_at=one.at,
         claimed_by=tuple(rival.name for rival in seats.rivals(card, life, others)),
     )
-
-
-def _names(static: str) -> tuple[str, str | None]:
-    """UUID and serial; every reading has a UUID, or it would be no card's."""
-    who = _who(static).identity
-    return who.uuid, who.serial if isinstance(who.serial, str) else None
 
 
 def _outcome(one: Observation, position: int) -> str:

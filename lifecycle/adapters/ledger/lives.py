@@ -15,6 +15,7 @@ from lifecycle.adapters.ledger.seats import Life
 from lifecycle.adapters.ledger.standing import Standing
 from lifecycle.core.facts import Host
 from lifecycle.core.history import NodeHistory, SeatTrouble
+from lifecycle.core.records import NodeRow
 
 _host = msgspec.json.Decoder(Host).decode
 _NO_KEYS = "{}"
@@ -22,6 +23,27 @@ _NO_KEYS = "{}"
 
 def histories(connection: Connection, as_of: int, heat_since: int) -> Iterator[NodeHistory]:
     """See `Ledger.histories`."""
+    for life, around in _lives(connection, as_of, heat_since):
+        yield _node_history(life, around)
+
+
+def node_rows(connection: Connection, as_of: int) -> Iterator[NodeRow]:
+    """See `Ledger.nodes`."""
+    for life, around in _lives(connection, as_of, as_of):
+        node = _node_history(life, around)
+        yield NodeRow(
+            node=node.node,
+            state=node.state,
+            reach=node.reach,
+            first_seen=next((one.at for one in life.observations if one.reach == seats.READABLE), None),
+            last_tried=node.observed_at,
+            last_read=node.host_at,
+            cards=sum(card.present for card in node.cards),
+        )
+
+
+def _lives(connection: Connection, as_of: int, heat_since: int) -> Iterator[tuple[Life, Around]]:
+    """Every node with an observation up to as_of, in the order of names."""
     names = chunks.node_names(connection)
     moved = chunks.moved_cards(connection)
     standing = Standing(connection, as_of)
@@ -34,7 +56,7 @@ def histories(connection: Connection, as_of: int, heat_since: int) -> Iterator[N
         around = Around({**elsewhere, **lives}, moved, bodies, standing)
         for life in lives.values():
             if life.observations:
-                yield _node_history(life, around)
+                yield life, around
 
 
 def _node_history(life: Life, around: Around) -> NodeHistory:

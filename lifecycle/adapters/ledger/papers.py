@@ -54,6 +54,7 @@ def document(connection: Connection, observation_id: int) -> bytes:
         "simulated": row.simulated,
         "expected_cards": row.expected_cards,
         "pool": row.pool,
+        "non_production": row.non_production,
         "reader": msgspec.Raw(row.reader.encode()),
     }
     whole.update(_host(connection, row.host_facts_id, live))

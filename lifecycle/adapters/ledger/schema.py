@@ -116,6 +116,7 @@ observations = Table(
     Column("simulated", Boolean, nullable=False),
     Column("expected_cards", Integer),
     Column("pool", Text),
+    Column("non_production", Boolean, nullable=False),
     Column("boot_id", Text),
     _ref("host_facts_id", "host_facts.id", nullable=True),
     Column("manifest", Text, nullable=False),

@@ -12,10 +12,10 @@ from lifecycle.core.history import Sample
 READABLE = "ok"
 """The reach of an observation whose list of cards counts."""
 
-TOO_CLOSE_MS = 10 * 60 * 1000
-"""Two nodes that show one card within ten minutes, neither having been read without it since, contradict
-each other: moving a card takes a shutdown, a person between the racks and a boot, and the self-test of a
-GPU server alone takes 5 to 10 minutes."""
+TOO_CLOSE_MS = 60 * 60 * 1000
+"""Two nodes that show one card within an hour, neither having been read without it since, contradict each
+other. A sweep reads nodes for up to 3600 s unless told otherwise, so two readings of one sweep can lie that
+far apart; within one sweep no node takes over the card of another."""
 
 
 class Observation(NamedTuple):
@@ -30,6 +30,7 @@ class Observation(NamedTuple):
     simulated: bool
     expected_cards: int | None
     pool: str | None
+    non_production: bool
     boot_id: str | None
     host_facts_id: int | None
     troubles: str | None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from sqlalchemy import Connection, select
 
+from lifecycle.adapters.ledger.boards import boards_of_cards
 from lifecycle.adapters.ledger.schema import transitions
 from lifecycle.core.states import FINAL, STATES
 
@@ -20,14 +23,18 @@ class Standing:
         self._steps: dict[tuple[str, str], list[Step]] = {}
         for kind, target, at, number, to in connection.execute(query):
             self._steps.setdefault((kind, target), []).append((at, number, to))
+        decided = {target for kind, target in self._steps if kind == "board"}
+        self._boards = boards_of_cards(connection, decided, as_of)
 
-    def card(self, uuid: str, serial: str | None) -> tuple[str, int | None]:
-        """State of a card and since when; transitions of its board count as its own."""
-        if not self._steps:
-            return STATES[0], None
-        steps = self._steps.get(("card", uuid), [])
-        if serial is not None:
-            steps = steps + self._steps.get(("board", serial), [])
+    def boards(self, uuid: str) -> AbstractSet[str]:
+        """The boards with transitions that the card belongs to."""
+        return self._boards.get(uuid, frozenset())
+
+    def card(self, uuid: str) -> tuple[str, int | None]:
+        """State of a card and since when; transitions of its boards count as its own."""
+        steps = list(self._steps.get(("card", uuid), ()))
+        for serial in self.boards(uuid):
+            steps += self._steps["board", serial]
         return present_state(steps)
 
     def other(self, kind: str, target: str) -> tuple[str, int | None]:

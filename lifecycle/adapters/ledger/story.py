@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import msgspec
@@ -14,8 +15,8 @@ from lifecycle.adapters.ledger.seats import Life
 from lifecycle.adapters.ledger.standing import Standing
 from lifecycle.core.errors import NotFound
 from lifecycle.core.facts import Identity
-from lifecycle.core.history import CardHistory, NodeHistory
-from lifecycle.core.records import CardRow, CardStory, NodeRow, StoryEvent, Transition
+from lifecycle.core.history import CardHistory
+from lifecycle.core.records import CardRow, CardStory, StoryEvent, Transition
 
 _SHOWN_CANDIDATES = 5
 """Names in an error message; more do not help to choose."""
@@ -42,31 +43,6 @@ def find_card(connection: Connection, wanted: str) -> str:
         means="No UUID and no serial begins like that.",
         remedy="See `muster cards` for the cards it knows.",
     )
-
-
-def uuids_with_serial(connection: Connection, serial: str) -> list[str]:
-    """The cards of a board."""
-    return [uuid for uuid in _by_serial(connection, serial) if serial_of(connection, uuid) == serial]
-
-
-def serial_of(connection: Connection, uuid: str) -> str | None:
-    """The first serial a card was read with, None where it never had one.
-
-    The first, because no later claim by some other node may change to which board the card is counted.
-    """
-    query = (
-        select(cards.c.serial, card_facts.c.body)
-        .outerjoin(card_facts, card_facts.c.card_id == cards.c.id)
-        .where(cards.c.uuid == uuid)
-        .order_by(card_facts.c.id)
-    )
-    for serial, body in connection.execute(query):
-        if serial is not None:
-            return str(serial)
-        found = _who(body).identity.serial if body is not None else None
-        if isinstance(found, str):
-            return found
-    return None
 
 
 def _beginning(connection: Connection, wanted: str) -> list[str]:
@@ -117,13 +93,14 @@ def tell(connection: Connection, uuid: str, as_of: int) -> CardStory:
     static = _static(connection, readings_of[sightings[-1][2]].facts_id) if sightings else None
     who = _who(static).identity if static is not None else Identity()
     serial = who.serial if isinstance(who.serial, str) else serial
-    events += _transitions(connection, uuid, serial, as_of)
+    standing = Standing(connection, as_of)
+    events += _transitions(connection, uuid, standing.boards(uuid), as_of)
     events.sort(key=lambda event: event.at)
     return CardStory(
         uuid=uuid,
         serial=serial,
         name=who.name if isinstance(who.name, str) else None,
-        state=Standing(connection, as_of).card(uuid, serial)[0],
+        state=standing.card(uuid)[0],
         static=static,
         events=events,
     )
@@ -178,11 +155,11 @@ def _static(connection: Connection, facts_id: int) -> str:
     return chunks.bodies(connection, card_facts.c.id, card_facts.c.body, [facts_id])[facts_id]
 
 
-def _transitions(connection: Connection, uuid: str, serial: str | None, as_of: int) -> list[StoryEvent]:
+def _transitions(connection: Connection, uuid: str, boards: AbstractSet[str], as_of: int) -> list[StoryEvent]:
     t = transitions.c
     mine = or_(
         (t.target_kind == "card") & (t.target == uuid),
-        (t.target_kind == "board") & (t.target == (serial or "")),
+        (t.target_kind == "board") & t.target.in_(sorted(boards)),
     )
     query = select(transitions).where(mine, t.at <= as_of).order_by(t.at, t.id)
     return [
@@ -210,16 +187,4 @@ def card_row(card: CardHistory) -> CardRow:
         first_seen=card.first_seen_at,
         last_seen=card.last_seen_at,
         claimed_by=card.claimed_by,
-    )
-
-
-def node_row(node: NodeHistory) -> NodeRow:
-    """One line about a node."""
-    return NodeRow(
-        node=node.node,
-        state=node.state,
-        reach=node.reach,
-        last_tried=node.observed_at,
-        last_read=node.host_at,
-        cards=sum(card.present for card in node.cards),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from pathlib import Path
 
@@ -11,10 +12,16 @@ from sqlalchemy import Connection, Engine, inspect, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
+from lifecycle.adapters.clock import now_ms
 from lifecycle.adapters.ledger.engine import LOCK_WAIT_S, make_engine, reading, sqlite_file, writing
 from lifecycle.adapters.ledger.faults import absent, foreign, shown_url, too_new, translated
 from lifecycle.adapters.ledger.schema import HEAD, REVISIONS, version
 from lifecycle.core.errors import LedgerUnavailable
+
+DRAFT_ALIVE_MS = 60 * 60 * 1000
+"""An empty ledger is made in about a second; a maker that has not finished in an hour is dead."""
+
+_DRAFT_BYTES = 4
 
 
 def make_file(url: URL, *, create: bool) -> None:
@@ -24,11 +31,15 @@ def make_file(url: URL, *, create: bool) -> None:
     ledger, whoever is killed and however many start at once.
     """
     path = sqlite_file(url)
-    if path is None or (path.exists() and path.stat().st_size > 0):
+    if path is None:
+        return
+    if create:
+        _remove_leftovers(path)
+    if path.exists() and path.stat().st_size > 0:
         return
     if not create:
         raise absent(shown_url(url))
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(_DRAFT_BYTES)}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with translated(shown_url(url)):
@@ -39,6 +50,23 @@ def make_file(url: URL, *, create: bool) -> None:
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove the drafts of makers that were killed, with the files SQLite had beside them.
+
+    Looked for at every opening that may make a ledger: whoever finds one killed minutes ago takes it for
+    alive and makes the ledger, and nobody makes it again.
+    """
+    draft = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{{2 * _DRAFT_BYTES}}}\.new(-journal|-wal|-shm)?")
+    with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            if draft.fullmatch(entry.name) is None:
+                continue
+            # Another process may be tidying up as well, or the directory may not be this user's.
+            with contextlib.suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_mtime * 1000 < now_ms() - DRAFT_ALIVE_MS:
+                    Path(entry.path).unlink()
 
 
 def bring_up_to_date(engine: Engine, *, create: bool) -> None:

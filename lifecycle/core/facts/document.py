@@ -26,8 +26,9 @@ class FactsDocument(msgspec.Struct, frozen=True):
 
     `reach` is ok, unreachable, timed_out, no_python or unreadable; where it is not ok, `reach_detail`
     says why and there may be no host and no cards. `simulated` marks facts from the simulated library.
-    `expected_cards` and `pool` are what the inventory says of the node (`muster_expected_cards`,
-    `muster_pool`) at that time; None where it says nothing.
+    `expected_cards`, `pool` and `non_production` are what the inventory says of the node
+    (`muster_expected_cards`, `muster_pool`, `muster_non_production`) at that time; None and False where it
+    says nothing.
     """
 
     schema: Literal["facts/1"]
@@ -38,6 +39,7 @@ class FactsDocument(msgspec.Struct, frozen=True):
     simulated: bool = False
     expected_cards: int | None = None
     pool: str | None = None
+    non_production: bool = False
     reader: Reader = Reader()
     host: Host = Host()
     cards: list[Card] = []

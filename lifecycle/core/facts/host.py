@@ -62,7 +62,9 @@ class Host(Group, frozen=True):
 
     `module_refcount_before`: users of the nvidia module before NVML was opened; at zero, opening it
     initialised the GPUs and closing it let their volatile state go. `nvml_detail`: why NVML did not
-    open, or that it was opened without the node's lock.
+    open, or that it was opened without the node's lock. `confined`: whether the reader sat in a job's
+    cgroup, which may hide GPUs from it; what it did not see may then be there. `log_detail`: how the log
+    falls short of the time that was asked for; empty where it covers it.
     """
 
     claimed_hostname: Text = NOT_READ
@@ -79,13 +81,24 @@ class Host(Group, frozen=True):
     nvml_detail: str = ""
     nvml_held_ms: Count = NOT_READ
     module_refcount_before: Count = NOT_READ
+    confined: Flag = NOT_READ
     driver: Driver = Driver()
     pci_gpus: list[PciGpu] | Unread = NOT_READ
     log: list[LogLine] | Unread = NOT_READ
     log_source: Text = NOT_READ
+    log_detail: str = ""
     services: list[Service] | Unread = NOT_READ
     packages: list[Package] | Unread = NOT_READ
     cpu: Cpu = Cpu()
 
 
-HOST_LIVE_KEYS = ("clock", "uptime_s", "nvml_held_ms", "nvml_detail", "module_refcount_before", "log")
+HOST_LIVE_KEYS = (
+    "clock",
+    "uptime_s",
+    "nvml_held_ms",
+    "nvml_detail",
+    "module_refcount_before",
+    "confined",
+    "log",
+    "log_detail",
+)

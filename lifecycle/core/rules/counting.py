@@ -6,41 +6,61 @@ from collections.abc import Iterable
 
 from lifecycle.core.facts import PciGpu
 from lifecycle.core.rules.base import Rule, RuleSettings, Trouble
-from lifecycle.core.rules.presence import LADDER
+from lifecycle.core.rules.presence import CGROUP, LADDER
 from lifecycle.core.rules.view import NodeView
 from lifecycle.core.rules.words import times
 
 
 def _pci_count(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
     host = node.history.host
-    if host is None or not isinstance(host.pci_gpus, list) or not node.listed:
+    if host is None or not isinstance(host.pci_gpus, list) or not (node.listed or node.nvml_state == "ok"):
         return
     on_bus = sum(1 for gpu in host.pci_gpus if not _given_away(gpu))
-    listed = host.nvml_cards if isinstance(host.nvml_cards, int) else node.seen
-    if listed >= on_bus:
+    count = host.nvml_cards if isinstance(host.nvml_cards, int) else node.seen
+    if count >= on_bus:
         return
-    none = listed == 0
+    listed = count if node.listed else None
+    case, why = _why_fewer(node, listed)
     yield Trouble(
-        action=settings.actions["none_listed"] if none else settings.action,
+        action=settings.actions[case] if case else settings.action,
         observed=listed,
         threshold=on_bus,
         unit="cards",
         since=None,
         until=node.history.host_at,
-        reason=f"The PCI bus lists {times(on_bus, 'NVIDIA GPU')}, NVML lists {listed or 'none'}. "
-        + (
+        reason=f"The PCI bus lists {times(on_bus, 'NVIDIA GPU')}, NVML lists "
+        f"{'an unread number' if listed is None else listed or 'none'}. {why}",
+        remedy=_outside(node)
+        if case
+        else f"Compare `lspci -d 10de:` with {_driver_list(node)}, look for «RmInitAdapter failed» in the "
+        "kernel log, save an nvidia-bug-report, then drain and power the server off and on.",
+    )
+
+
+def _why_fewer(node: NodeView, listed: int | None) -> tuple[str, str]:
+    """The special case, empty where there is none, and what it means."""
+    if listed is None:
+        return "none_listed", "So the cards cannot be counted."
+    if listed == 0:
+        return "none_listed", (
             "That NVML sees none says nothing about the cards: a scheduler's cgroup may hide them from this "
             "session."
-            if none
-            else "NVML leaves out a card whose initialisation failed, without a word."
-        ),
-        remedy="Read the node with a user and session that no job's cgroup confines (`muster sweep --limit "
-        "<node>`)."
-        if none
-        else "Compare `lspci -d 10de:` with `nvidia-smi -L`, look for «RmInitAdapter failed» in the kernel "
-        "log, save an "
-        "nvidia-bug-report, then drain and power the server off and on.",
+        )
+    if node.confined:
+        return "hidden", "The reader sat in a job's cgroup, which hides the GPUs of other jobs from it."
+    return "", f"NVML leaves out a card whose initialisation failed, without a word. {CGROUP}"
+
+
+def _outside(node: NodeView) -> str:
+    return (
+        "Read the node with a user and session that no job's cgroup confines "
+        f"(`muster sweep --limit {node.history.node}`)."
     )
+
+
+def _driver_list(node: NodeView) -> str:
+    """What shows the driver's own list: nvidia-smi waits for every card, so not beside one that hangs."""
+    return "`ls /proc/driver/nvidia/gpus`" if node.hangs else "`nvidia-smi -L`"
 
 
 def _given_away(gpu: PciGpu) -> bool:
@@ -49,49 +69,69 @@ def _given_away(gpu: PciGpu) -> bool:
 
 
 def _card_count(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
-    history = node.history
-    if not node.listed:
+    expected, seen = node.history.expected_cards, node.seen
+    if node.resting or not (node.listed or node.nvml_state == "ok"):
         return
-    expected, seen = history.expected_cards, node.seen
     if expected is None:
         if seen == 0 and not node.pci:
-            yield _no_card(node, settings)
-        return
-    if seen == expected:
-        return
-    fewer = seen < expected
+            yield _not_seen(node, settings)
+    elif seen > expected:
+        yield _other_count(node, settings, expected, "")
+    elif seen < expected and (seen == 0 or not node.listed):
+        yield _not_seen(node, settings)
+    elif seen < expected:
+        yield _other_count(node, settings, expected, "hidden" if node.confined else "")
+
+
+def _other_count(node: NodeView, settings: RuleSettings, expected: int, case: str) -> Trouble:
+    history, seen = node.history, node.seen
     before = (
         "" if history.previous_cards is None else f" The observation before listed {history.previous_cards}."
     )
-    yield Trouble(
-        action=settings.action,
+    hidden = " The reader sat in a job's cgroup, which hides the GPUs of other jobs from it." if case else ""
+    return Trouble(
+        action=settings.actions[case] if case else settings.action,
         observed=seen,
         threshold=expected,
         unit="cards",
         since=None,
         until=history.observed_at,
         reason=f"{times(seen, 'card')} {'was' if seen == 1 else 'were'} read on this node, the inventory "
-        "expects "
-        f"{expected}.{before}",
-        remedy=LADDER
-        if fewer
+        f"expects {expected}.{before}{hidden}",
+        remedy=_outside(node)
+        if case
+        else LADDER
+        if seen < expected
         else "Find out which card is new here (`muster cards`) and correct the inventory or the server.",
     )
 
 
-def _no_card(node: NodeView, settings: RuleSettings) -> Trouble:
+def _not_seen(node: NodeView, settings: RuleSettings) -> Trouble:
+    """No card was listed, or how many there are was not read: neither is a fault of a card."""
+    expected = node.history.expected_cards
+    if node.listed:
+        found = "no NVIDIA GPU was found on it: a cgroup can hide all of them from a session"
+    else:
+        found = "how many GPUs NVML lists was not: unread is not zero"
+    if node.pci is None:
+        bus = "What the PCI bus lists was not read."
+    else:
+        bus = f"The PCI bus lists {times(len(node.pci), 'NVIDIA GPU') if node.pci else 'none'}."
+    wanted = (
+        "How many it should have is not in the inventory."
+        if expected is None
+        else f"The inventory expects {expected}."
+    )
     return Trouble(
         action=settings.actions["none_seen"],
-        observed=0,
-        threshold=None,
+        observed=node.seen if node.listed else None,
+        threshold=expected,
         unit="cards",
         since=None,
         until=node.history.observed_at,
-        reason="The node was read, and no NVIDIA GPU was found on it; how many it should have is not in the "
-        "inventory.",
-        remedy="If it is no GPU server, take it out of the group gpu_nodes. Otherwise look at `lspci -d "
-        "10de:`, and give "
-        "the inventory the number of cards it should have.",
+        reason=f"The node was read, and {found}. {bus} {wanted}",
+        remedy=f"Look at `lspci -d 10de:` on the node. {_outside(node)} If it is no GPU server, take "
+        "it out of the group gpu_nodes; else let the inventory say how many cards it should have.",
     )
 
 
@@ -119,7 +159,7 @@ def _uuid_claimed(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
 
 
 NODE_RULES = (
-    Rule("pci-count", node=_pci_count, actions=("none_listed",)),
+    Rule("pci-count", node=_pci_count, actions=("none_listed", "hidden")),
     Rule("uuid-claimed", node=_uuid_claimed),
-    Rule("card-count", node=_card_count, actions=("none_seen",)),
+    Rule("card-count", node=_card_count, actions=("none_seen", "hidden")),
 )

@@ -9,7 +9,7 @@ from lifecycle.core.rules.base import Rule, RuleSettings, Trouble
 from lifecycle.core.rules.bodies import MemoryReading
 from lifecycle.core.rules.presence import told
 from lifecycle.core.rules.view import CardView, NodeView
-from lifecycle.core.rules.words import when
+from lifecycle.core.rules.words import times, when
 
 # Values of NVML's recovery action (nvml.h, nvmlDeviceGpuRecoveryAction_t; field 230) by number, and
 # the longer spellings in use, to the names a policy speaks of.
@@ -41,9 +41,8 @@ ADVICE = (
 )
 
 _REMEDIES = {
-    "reset": "Start no new job on the card, drain it, reset it (`nvidia-smi -r -i <pci>`), and read it "
-    "again: the "
-    "advice must be none.",
+    "reset": "Start no new job on the card, drain it, reset it (`nvidia-smi -r -i {pci}`), and read it "
+    "again: the advice must be none.",
     "reboot": "Drain the node, save an nvidia-bug-report, reboot it, and read it again: the advice must be "
     "none. One "
     "such advice is no reason for an RMA.",
@@ -73,9 +72,9 @@ def _recovery_action(view: CardView, settings: RuleSettings) -> Trouble | None:
     required = told(view, "reset_required")
     if found is not None and found.value > Action.ok and (required is None or found.value >= Action.reset):
         advice = advice_of(found.reading.facts.health.recovery) or ""
-        return _advised(settings, advice, found.at, view.newest_at)
+        return _advised(view, settings, advice, found.at)
     if required is not None:
-        return _advised(settings, "reset_required", required, view.newest_at)
+        return _advised(view, settings, "reset_required", required)
     return None
 
 
@@ -83,7 +82,7 @@ def _action(settings: RuleSettings, advice: str) -> str:
     return "ok" if advice == "none" else settings.actions.get(advice, settings.action)
 
 
-def _advised(settings: RuleSettings, advice: str, at: int, newest_at: int | None) -> Trouble:
+def _advised(view: CardView, settings: RuleSettings, advice: str, at: int) -> Trouble:
     action = settings.actions.get(advice, settings.action)
     known = advice in settings.actions
     if advice == "reset_required":
@@ -94,7 +93,7 @@ def _advised(settings: RuleSettings, advice: str, at: int, newest_at: int | None
         reason += (
             " This program does not know that advice, so the card is kept out until a person has looked."
         )
-    if at != newest_at:
+    if at != view.newest_at:
         reason += " The advice has not been readable since; what was last read still holds."
     return Trouble(
         action=action,
@@ -104,7 +103,7 @@ def _advised(settings: RuleSettings, advice: str, at: int, newest_at: int | None
         since=None,
         until=at,
         reason=reason,
-        remedy=_REMEDIES.get(action, _REMEDIES["quarantine"]),
+        remedy=_REMEDIES.get(action, _REMEDIES["quarantine"]).format(pci=view.card.pci or view.card.uuid),
     )
 
 
@@ -156,15 +155,16 @@ _ELSEWHERE = frozenset({"ok", "version_mismatch", "locked", "not_read"})
 
 def _driver_absent(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
     history, state = node.history, node.nvml_state
-    if history.host is None or state in _ELSEWHERE:
+    if history.host is None or state in _ELSEWHERE or node.resting:
         return
     what, first = _STATES.get(
         state,
         (f"NVML cannot be used on this node («{state}»).", "run `nvidia-smi` there and read its message"),
     )
-    bus = {None: "What the PCI bus lists was not read.", 0: "The PCI bus lists no NVIDIA GPU."}.get(
-        None if node.pci is None else len(node.pci), f"The PCI bus lists {len(node.pci or ())} NVIDIA GPUs."
-    )
+    if node.pci is None:
+        bus = "What the PCI bus lists was not read."
+    else:
+        bus = f"The PCI bus lists {times(len(node.pci), 'NVIDIA GPU') if node.pci else 'no NVIDIA GPU'}."
     yield Trouble(
         action=settings.action,
         observed=state,

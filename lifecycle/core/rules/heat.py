@@ -1,63 +1,98 @@
 """How hot the cards of a node were in the window, and what of it is the card's and what the node's.
 
 Hot is strictly above the card's limit. An episode is a row of hot samples of which no two neighbours
-are further apart than the policy's gap. Where half or more of a node's cards are hot at once, that
-time is charged to the node; only what a card was hot beyond it is charged to the card.
+are further apart than the policy's gap. Common is the time in which half or more of a node's cards were
+hot at once. Common time that itself lasted longer than the period is charged to the node: a card's
+episode is the card's own where the period is reached without it. Common time shorter than that excuses
+no card that was hot for the period: heat that long always asks somebody to act.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lifecycle.core.history import HeatSample
+from lifecycle.core.history import CardHistory, HeatSample
 from lifecycle.core.rules.base import RuleSettings, Sourced
 from lifecycle.core.rules.view import CardView, NodeView
 from lifecycle.core.rules.words import number
 
 
 class Episode(NamedTuple):
-    """Hot without a break from start to end (epoch ms); peak in °C."""
+    """Hot without a break from start to end (epoch ms); peak in °C.
+
+    stands: how long the last sample stands for in ms: until a cool one, at most as long as the step
+    before it, at most the gap. Cards whose samples lie some seconds apart are hot at once by that.
+    """
 
     start: int
     end: int
     peak: float
+    stands: int
+
+    @property
+    def length(self) -> int:
+        return self.end - self.start
+
+    @property
+    def until(self) -> int:
+        return self.end + max(self.stands, 1)
+
+
+class Span(NamedTuple):
+    """A time from start to end (epoch ms), the end not included."""
+
+    start: int
+    end: int
 
     @property
     def length(self) -> int:
         return self.end - self.start
 
 
-class Span(NamedTuple):
-    start: int
-    end: int
+class Sustained(NamedTuple):
+    """An episode that is the card's own and reached the period, and how much of it is charged to the node."""
+
+    episode: Episode
+    common_ms: int
 
 
 @dataclass(slots=True)
 class CardHeat:
-    """Heat of one card in the window. own: what is charged to it; common: what is charged to the node."""
+    """Heat of one card in the window: its episodes, each charged to the card or to the node.
+
+    sustained: the card's own, as long as the period. own: the card's own, shorter. common: charged to the
+    node. met: all that lie at least in part in common time, whoever is charged with them.
+    """
 
     view: CardView
     limit: Sourced
-    own: list[Episode]
-    common: list[Episode]
+    episodes: list[Episode]
+    sustained: list[Sustained] = field(default_factory=list)
+    own: list[Episode] = field(default_factory=list)
+    common: list[Episode] = field(default_factory=list)
+    met: list[Episode] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class NodeHeat:
     """Heat of a node in the window: its hot cards, and when half or more of all were hot at once.
 
-    here: how many cards the node has. most: how many were hot at once. period: what counts as sustained,
-    in ms, None where that rule is switched off.
+    together: all common time. lasting: what of it is longer than the period. here: how many cards the
+    node has; needed: how many of them hot at once make common time; most: how many ever were. period:
+    what counts as sustained, in ms. retires: whether thermal-sustained is switched on.
     """
 
     cards: dict[str, CardHeat]
     together: list[Span]
+    lasting: list[Span]
     most: int
     here: int
-    period: int | None
+    needed: int
+    period: int
+    retires: bool
 
 
 def assess(node: NodeView, sustained: RuleSettings, cooling: RuleSettings | None) -> NodeHeat | None:
@@ -71,20 +106,35 @@ def assess(node: NodeView, sustained: RuleSettings, cooling: RuleSettings | None
         if not any(sample.celsius > lowest for sample in heat):
             continue
         limit = limit_of(view, sustained)
-        if not any(sample.celsius > limit.number for sample in heat):
-            continue
-        hot[view.card.uuid] = CardHeat(view, limit, episodes(heat, limit.number, gap), [])
+        found = episodes(heat, limit.number, gap)
+        if found:
+            hot[view.card.uuid] = CardHeat(view, limit, found)
     if not hot:
         return None
-    here = sum(1 for card in node.history.cards if card.present) or len(node.cards)
-    together: list[Span] = []
-    most = 0
+    here = _cards_here(node)
+    period = int(sustained.number("period"))
+    whole = NodeHeat(hot, [], [], 0, here, 0, period, sustained.enabled)
     if cooling is not None and here >= cooling.number("cards"):
-        together, most = _together(hot.values(), gap, here * cooling.number("share"))
+        # Rounded, because 7 % of 100 is a little more than 7 in binary.
+        whole.needed = math.ceil(round(here * cooling.number("share"), 6))
+        whole.together, whole.most = _together(hot.values(), whole.needed)
+        whole.lasting = [span for span in whole.together if span.length > period]
     for card in hot.values():
-        card.own, card.common = _charge(card.own, together)
-    period = int(sustained.number("period")) if sustained.enabled else None
-    return NodeHeat(hot, together, most, here, period)
+        _charge(card, whole)
+    return whole
+
+
+def _cards_here(node: NodeView) -> int:
+    """Cards of the node in the window: those present, and those that were or still are in a seat of it."""
+    here = sum(1 for card in node.history.cards if card.present or _was_here(card, node))
+    return here or len(node.cards)
+
+
+def _was_here(card: CardHistory, node: NodeView) -> bool:
+    seen = card.last_seen_at if card.last_seen_at is not None else card.last_read_at
+    if seen is not None and seen >= node.window_start:
+        return True
+    return card.pci is not None and node.pci is not None and card.pci.lower() in node.pci - node.seated
 
 
 def _lowest_limit(sustained: RuleSettings) -> float:
@@ -114,68 +164,61 @@ def episodes(heat: Sequence[HeatSample], limit: float, gap: int) -> list[Episode
         if not math.isfinite(sample.celsius):
             continue
         if sample.celsius <= limit:
+            if joins:
+                last = found[-1]
+                found[-1] = last._replace(stands=min(last.stands, sample.at - last.end))
             joins = False
             continue
         if joins and sample.at - found[-1].end <= gap:
-            current = found[-1]
-            found[-1] = Episode(current.start, sample.at, max(current.peak, sample.celsius))
+            last = found[-1]
+            step = sample.at - last.end
+            found[-1] = Episode(last.start, sample.at, max(last.peak, sample.celsius), step or last.stands)
         else:
-            found.append(Episode(sample.at, sample.at, sample.celsius))
+            found.append(Episode(sample.at, sample.at, sample.celsius, gap))
         joins = True
     return found
 
 
-def _together(cards: Iterable[CardHeat], gap: int, needed: float) -> tuple[list[Span], int]:
-    """When at least `needed` cards were hot at once, and the most that ever were.
-
-    A sample stands for the time up to the next one that may join it, so two cards whose samples differ
-    by seconds are hot at once.
-    """
-    events: list[tuple[int, int]] = []
+def _together(cards: Iterable[CardHeat], needed: int) -> tuple[list[Span], int]:
+    """When at least `needed` cards were hot at once, and the most that ever were."""
+    changes: dict[int, int] = {}
     for card in cards:
-        for joined in _joined(card.own, gap):
-            events += [(joined.start, -1), (joined.end, 1)]
-    events.sort()
+        for episode in card.episodes:
+            changes[episode.start] = changes.get(episode.start, 0) + 1
+            changes[episode.until] = changes.get(episode.until, 0) - 1
     spans: list[Span] = []
-    count, most, begin = 0, 0, 0
-    for at, leaves in events:
-        was = count
-        count -= leaves
+    count, most = 0, 0
+    begin: int | None = None
+    for at in sorted(changes):
+        count += changes[at]
         most = max(most, count)
-        if was < needed <= count:
+        if begin is None and count >= needed:
             begin = at
-        elif count < needed <= was:
+        elif begin is not None and count < needed:
             spans.append(Span(begin, at))
+            begin = None
     return spans, most
 
 
-def _joined(own: Sequence[Episode], gap: int) -> list[Span]:
-    """The episodes of one card, each prolonged by the gap, merged where they then touch."""
-    spans: list[Span] = []
-    for episode in own:
-        if spans and episode.start <= spans[-1].end:
-            spans[-1] = Span(spans[-1].start, episode.end + gap)
+def _charge(card: CardHeat, node: NodeHeat) -> None:
+    """Sort the card's episodes by who is charged with them."""
+    for episode in card.episodes:
+        if any(_meets(episode, span) for span in node.together):
+            card.met.append(episode)
+        excused = any(_meets(episode, span) for span in node.lasting)
+        common = sum(_overlap(episode, span) for span in node.lasting)
+        alone = episode.length - common
+        if episode.length >= node.period and (not excused or alone >= max(node.period, 1)):
+            card.sustained.append(Sustained(episode, common))
+        elif card.met and card.met[-1] is episode:
+            card.common.append(episode)
         else:
-            spans.append(Span(episode.start, episode.end + gap))
-    return spans
+            card.own.append(episode)
 
 
-def _charge(own: Sequence[Episode], together: Sequence[Span]) -> tuple[list[Episode], list[Episode]]:
-    """Cut the node's time out of a card's episodes: (what stays the card's, what is the node's)."""
-    kept: list[Episode] = []
-    common: list[Episode] = []
-    for episode in own:
-        start: int | None = episode.start
-        touched = False
-        for together_span in together:
-            if start is None or together_span.end < start or together_span.start > episode.end:
-                continue
-            touched = True
-            if together_span.start > start:
-                kept.append(Episode(start, together_span.start, episode.peak))
-            start = together_span.end if together_span.end < episode.end else None
-        if touched:
-            common.append(episode)
-        if start is not None:
-            kept.append(Episode(start, episode.end, episode.peak))
-    return kept, common
+def _meets(episode: Episode, span: Span) -> bool:
+    return episode.start < span.end and span.start < episode.until
+
+
+def _overlap(episode: Episode, span: Span) -> int:
+    return max(0, min(episode.end, span.end) - max(episode.start, span.start))

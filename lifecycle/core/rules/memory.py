@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from lifecycle.core.counters import CORRECTED, UNCORRECTED, Errors, Look, at_most, errors
-from lifecycle.core.quantities import ERROR_RATE, ERRORS, WINDOW_DAYS, WINDOW_MS, Threshold
+from lifecycle.core.quantities import ERROR_RATE, ERRORS, MS_PER_DAY, WINDOW_DAYS, WINDOW_MS, Threshold
 from lifecycle.core.rules.base import Rule, RuleSettings, Trouble
 from lifecycle.core.rules.bodies import MemoryReading, memory
 from lifecycle.core.rules.view import CardView, Flagged, Reader
-from lifecycle.core.rules.words import days, number, when
+from lifecycle.core.rules.words import above, number, times, when
 
 # Ranges that catch a slip of the pen, not opinions about health: no card counts beyond 64 bits.
 _ANY_COUNT = 2.0**64
@@ -31,7 +31,7 @@ def _ecc_monthly(view: CardView, settings: RuleSettings) -> Trouble | None:
         return None
     return Trouble(
         action=settings.action,
-        observed=_over(amount, limit.number),
+        observed=above(amount, limit.number),
         threshold=number(limit.number),
         unit="errors/30d",
         since=start,
@@ -72,10 +72,10 @@ def _ecc_reason(
 ) -> str:
     covered = max(corrected.covered_ms, uncorrected.covered_ms)
     parts = [
-        f"{_over(amount, limit)} memory ECC errors in the {WINDOW_DAYS} days to {when(view.as_of)} "
+        f"{times(above(amount, limit), 'memory ECC error')} in the {WINDOW_DAYS} days to {when(view.as_of)} "
         f"({_kind('corrected', corrected)}; {_kind('uncorrected', uncorrected)}); "
         f"the policy allows {number(limit)}.",
-        f"{days(min(covered, WINDOW_MS))} of {WINDOW_DAYS} days observed.",
+        f"{number(min(covered, WINDOW_MS) / MS_PER_DAY)} of {WINDOW_DAYS} days observed.",
     ]
     if uncorrected.amount:
         parts.append(
@@ -88,12 +88,6 @@ def _ecc_reason(
             "the owner's rule is stricter and decides."
         )
     return " ".join(parts)
-
-
-def _over(amount: Fraction, limit: float) -> int | float:
-    """The amount as shown, never rounded down onto the limit it is above."""
-    shown = number(amount)
-    return shown if shown > limit else float(amount)
 
 
 def _kind(name: str, found: Errors) -> str:
@@ -143,8 +137,8 @@ def _row_remap_failure(view: CardView, settings: RuleSettings) -> Trouble | None
         view,
         (_failure, flag),
         f"Row remapping has failed on this card (failure flag read on {when(flag.at)}; "
-        f"{_rows(remap.correctable)} rows remapped for corrected and {_rows(remap.uncorrectable)} for "
-        "uncorrected errors): a bank has no spare row left for an uncorrected error.",
+        f"rows remapped: {_rows(remap.correctable)} for corrected errors, {_rows(remap.uncorrectable)} for "
+        "uncorrected ones): a bank has no spare row left for an uncorrected error.",
         "Quarantine the card now: stop its jobs, keep it out of the scheduler. Save an nvidia-bug-report, "
         "reset "
         "the card, run NVIDIA's field diagnostic; if it confirms, open an RMA with the serial of the board.",
@@ -161,9 +155,9 @@ def _row_remap_pending(view: CardView, settings: RuleSettings) -> Trouble | None
                 (read, flag),
                 f"{what} waits for a reset (pending flag read on {when(flag.at)}): "
                 "the faulty memory stays in use until then.",
-                "Drain the card at the next good moment, reset it (`nvidia-smi -r -i <pci>`, or reboot the "
-                "node), "
-                "and read it again: the pending flag must be gone. This is no reason for an RMA.",
+                "Drain the card at the next good moment, reset it "
+                f"(`nvidia-smi -r -i {view.card.pci or view.card.uuid}`, or reboot the node), and read it "
+                "again: the pending flag must be gone. This is no reason for an RMA.",
             )
     return None
 
@@ -215,10 +209,9 @@ def _ecc_uncorrectable(view: CardView, settings: RuleSettings) -> Trouble | None
         unit="errors since driver load",
         since=None,
         until=at,
-        reason=f"{amount} uncorrected ECC errors since the driver was loaded ({dram} DRAM, {sram} SRAM; "
-        "read on "
-        f"{when(at)}). Data was lost, and a job on this card may have died or computed on with wrong "
-        "numbers.",
+        reason=f"{times(amount, 'uncorrected ECC error')} since the driver was loaded ({dram} DRAM, "
+        f"{sram} SRAM; read on {when(at)}). Data was lost, and a job on this card may have died "
+        "or computed on with wrong numbers.",
         remedy="Drain the card, save the kernel log (Xid 48, 63, 64, 94, 95), reset it, then read it again: "
         "the "
         "volatile count must be 0 and row remapping neither pending nor failed. If it returns, run the field "
@@ -254,7 +247,7 @@ def _flag_trouble(
 
 
 def _rows(value: object) -> str:
-    return str(value) if isinstance(value, int) else "an unread number of"
+    return str(value) if isinstance(value, int) else "an unread number"
 
 
 RULES = (

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from lifecycle.core.history import SeatTrouble
 from lifecycle.core.quantities import EVENT_RATE, READINGS, Threshold
 from lifecycle.core.rules.base import Rule, RuleSettings, Trouble
 from lifecycle.core.rules.bodies import says
-from lifecycle.core.rules.view import CardView, NodeView
+from lifecycle.core.rules.view import HUNG, CardView, NodeView
 from lifecycle.core.rules.words import number, times, when
 from lifecycle.core.states import FINAL
 
-# Outcomes of reading a card (facts: CardRead) in which the card itself did not answer in time or at all.
-HUNG = frozenset({"timed_out", "crashed"})
 # States in which a card is expected to sit in the seat where it was last seen (contract 6.6).
 SEATED_STATES = frozenset({"enrolled", "in_service", "quarantined", "validating"})
 # A card whose life has ended is no longer judged, only recognised.
@@ -24,17 +23,28 @@ LADDER = (
     "if the card "
     "stays away, power the server off and on, reseat the card and its cables, then try it in another seat."
 )
+CGROUP = (
+    "A job's cgroup can hide a sound card from the reader too: `cat /proc/self/cgroup` in the session that "
+    "reads the node names the job (slurm, job_) where one confines it."
+)
 
 
 def _retired_card_seen(view: CardView, settings: RuleSettings) -> Trouble | None:
     card, history = view.card, view.node.history
-    if card.state not in FINAL_STATES or card.non_production or not card.present:
+    if card.state not in FINAL_STATES or card.non_production:
         return None
-    seen = next(
-        (at for at in (card.last_seen_at, card.last_read_at, history.host_at) if at is not None), None
-    )
+    seen = card.last_seen_at if card.last_seen_at is not None else card.last_read_at
+    if seen is None and card.present:
+        seen = history.host_at
     if card.state_since is not None and seen is not None and seen <= card.state_since:
         return None
+    if not card.present and (seen is None or not _may_sit_there(view)):
+        return None
+    still = (
+        ""
+        if card.present
+        else " NVML lists it no longer, but nothing shows that its seat was emptied or given to another card."
+    )
     return Trouble(
         action=settings.action,
         observed=card.state,
@@ -43,13 +53,19 @@ def _retired_card_seen(view: CardView, settings: RuleSettings) -> Trouble | None
         since=card.state_since,
         until=seen,
         reason=f"This card is {card.state}{_dated(card.state_since)} and was met again on {when(seen)} in "
-        "seat "
-        f"{card.pci or 'unknown'} of {card.node}, which is a production seat. A retired card never returns "
-        "to service.",
+        f"seat {card.pci or 'unknown'} of {card.node}, which is a production seat.{still} A retired card "
+        "never returns to service.",
         remedy="Take the card out of the server and find out how it came back. If this seat is a "
-        "laboratory, declare it "
-        "non-production in the inventory.",
+        "laboratory, declare that: `muster_non_production: true` in the node's inventory.",
     )
+
+
+def _may_sit_there(view: CardView) -> bool:
+    """Whether a card that is no longer listed may still be in its seat: the PCI bus does not deny it."""
+    pci, node = view.card.pci, view.node
+    if pci is None:
+        return node.pci is None or bool(node.pci - node.seated)
+    return pci.lower() not in node.seated and (node.pci is None or pci.lower() in node.pci)
 
 
 def _dated(since: int | None) -> str:
@@ -62,7 +78,7 @@ def _card_lost(view: CardView, settings: RuleSettings) -> Trouble | None:
     losses = _losses(view)
     limit = settings.number("repeat")
     again = losses >= limit
-    history = f"It was lost {losses} times in 30 days: rebooting does not cure it. " if again else ""
+    history = f"It was lost {times(losses, 'time')} in 30 days: rebooting does not cure it. " if again else ""
     follow = "; show that the loss follows the card into another seat, then open an RMA." if again else ""
     return Trouble(
         action=settings.actions["repeated"] if again else settings.action,
@@ -116,12 +132,10 @@ def _card_hung(view: CardView, settings: RuleSettings) -> Trouble | None:
         tries = max(tries, view.trouble.tries if view.trouble is not None else 1)
     if not tries:
         return None
-    return _hung(settings, tries, view.card.last_read_at, view.node.history.observed_at)
+    return _hung(view.node, settings, tries, view.card.last_read_at)
 
 
-def _hung(
-    settings: RuleSettings, tries: int, since: int | None, until: int | None, seat: str = ""
-) -> Trouble:
+def _hung(node: NodeView, settings: RuleSettings, tries: int, since: int | None, seat: str = "") -> Trouble:
     limit = settings.number("tries")
     enough = tries >= limit
     who = f"The card in seat {seat}" if seat else "The card"
@@ -131,7 +145,7 @@ def _hung(
         threshold=number(limit),
         unit="readings in a row",
         since=since,
-        until=until,
+        until=node.history.observed_at,
         reason=f"{who} did not answer: {times(tries, 'reading')} in a row timed out or crashed its reader "
         "(last read "
         f"on {when(since)}). "
@@ -145,7 +159,7 @@ def _hung(
         + (
             "then drain and reboot the node; quarantine the card if it hangs again."
             if enough
-            else "and read the node again: `muster sweep --limit <node>`."
+            else f"and read the node again: `muster sweep --limit {node.history.node}`."
         ),
         subject=seat,
     )
@@ -153,13 +167,13 @@ def _hung(
 
 def _card_missing(view: CardView, settings: RuleSettings) -> Trouble | None:
     card, node = view.card, view.node
-    if card.present or view.trouble is not None or card.state not in SEATED_STATES:
+    if card.present or view.trouble is not None or card.state not in SEATED_STATES or node.resting:
         return None
-    bus = _gone(view)
-    if bus is None:
+    absence = _absence(view)
+    if absence is None:
         return None
     return Trouble(
-        action=settings.action,
+        action=settings.actions["hidden"] if absence.hidden else settings.action,
         observed="absent",
         threshold="present",
         unit="presence",
@@ -167,29 +181,40 @@ def _card_missing(view: CardView, settings: RuleSettings) -> Trouble | None:
         until=node.history.host_at or node.history.observed_at,
         reason=f"The card was last read in seat {card.pci or 'unknown'} of {card.node} on "
         f"{when(card.last_read_at)} and "
-        f"is no longer listed there, nor has it been read on another node. {bus}",
-        remedy="If somebody moved or removed it, record that (`muster quarantine` or `retire` with a "
-        "reason). "
-        f"Otherwise: {LADDER[0].lower()}{LADDER[1:]}",
+        f"is no longer listed there, nor has it been read on another node. {absence.why}",
+        remedy="Read the node from outside the job, with a user and session that no job's cgroup confines "
+        f"(`muster sweep --limit {card.node}`); only then can the card be judged."
+        if absence.hidden
+        else "If somebody moved or removed it, record that (`muster quarantine` or `retire` with a "
+        f"reason). Otherwise: {LADDER[0].lower()}{LADDER[1:]}",
     )
 
 
-def _gone(view: CardView) -> str | None:
-    """What the PCI bus adds, as a sentence; None where the card may be there and merely unseen.
+class _Absence(NamedTuple):
+    """Why a card is not listed, as a sentence; hidden where it may well be there."""
 
-    NVML that sees no card at all says nothing about a card: a job's cgroup hides cards from a session.
+    hidden: bool
+    why: str
+
+
+def _absence(view: CardView) -> _Absence | None:
+    """What is known of a card that is not listed; None where it may be there and merely unseen.
+
+    NVML that sees no card at all says nothing about a card, nor does a list that is not whole. The PCI bus
+    is hidden by no cgroup.
     """
     node, pci = view.node, view.card.pci
-    if node.pci is not None and pci is not None:
-        if pci.lower() not in node.pci:
-            return "The PCI bus does not list it either."
-        if pci.lower() in node.seated:
-            return "Another card sits there now."
+    if pci is not None and pci.lower() in node.seated:
+        return _Absence(False, "Another card sits there now.")
+    on_bus = None if node.pci is None or pci is None else pci.lower() in node.pci
+    if on_bus is False:
+        return _Absence(False, "The PCI bus does not list it either.")
     if not node.listed or node.seen == 0:
         return None
-    if node.pci is None or pci is None:
-        return "Whether the PCI bus still lists it was not read."
-    return "The PCI bus still lists the seat, so the driver gave the card up."
+    bus = "The PCI bus still lists the seat" if on_bus else "Whether the PCI bus still lists it was not read"
+    if node.confined:
+        return _Absence(True, f"{bus}, and the reader sat in a job's cgroup, which hides other jobs' GPUs.")
+    return _Absence(False, f"{bus}{', so the driver gave the card up' if on_bus else ''}. {CGROUP}")
 
 
 def _lost_seats(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
@@ -210,7 +235,7 @@ def _lost_seats(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
 
 def _hung_seats(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
     for trouble in _loose(node, HUNG):
-        yield _hung(settings, trouble.tries, None, node.history.observed_at, trouble.pci or "unknown")
+        yield _hung(node, settings, trouble.tries, None, trouble.pci or "unknown")
 
 
 def _loose(node: NodeView, outcomes: frozenset[str]) -> list[SeatTrouble]:
@@ -219,7 +244,7 @@ def _loose(node: NodeView, outcomes: frozenset[str]) -> list[SeatTrouble]:
 
 CARD_RULES = (
     Rule("retired-card-seen", card=_retired_card_seen),
-    Rule("card-missing", card=_card_missing),
+    Rule("card-missing", card=_card_missing, actions=("hidden",)),
     Rule(
         "card-lost",
         card=_card_lost,

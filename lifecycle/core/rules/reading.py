@@ -8,8 +8,8 @@ from lifecycle.core.facts import Unread
 from lifecycle.core.quantities import DURATION, MS_PER_DAY, Threshold
 from lifecycle.core.rules.base import Rule, RuleSettings, Trouble
 from lifecycle.core.rules.bodies import gpu_celsius
-from lifecycle.core.rules.presence import HUNG, SEATED_STATES
-from lifecycle.core.rules.view import NOTHING_MISSING, CardView, Missing, NodeView
+from lifecycle.core.rules.presence import SEATED_STATES
+from lifecycle.core.rules.view import HUNG, NOTHING_MISSING, CardView, Missing, NodeView
 from lifecycle.core.rules.words import days, number, when
 
 # What a policy can need of a card → the reading that is named where nothing of it was read.
@@ -26,9 +26,9 @@ _NONEXISTENT = frozenset({"not_supported", "not_in_driver"})
 
 
 def missing(view: CardView) -> Missing:
-    """What was not read of this card in the newest attempt."""
-    card, needs = view.card, view.node.needs
-    if not card.present and card.state not in SEATED_STATES:
+    """What was not read of this card in the newest attempt; of a node out of service nothing is needed."""
+    needs = view.node.needs
+    if not expects_reading(view):
         return NOTHING_MISSING
     reason = _whole(view)
     newest = view.newest
@@ -99,11 +99,11 @@ def _unread(view: CardView, settings: RuleSettings) -> Trouble | None:
         until=view.node.history.observed_at,
         reason=f"What the policy needs of this card was not read: {'; '.join(needed)}. Last read on "
         f"{when(view.card.last_read_at)}. Unread is not healthy.",
-        remedy=_remedy(needed),
+        remedy=_remedy(needed, view.node),
     )
 
 
-def _remedy(needed: list[str]) -> str:
+def _remedy(needed: list[str], node: NodeView) -> str:
     reasons = {text.rpartition(": ")[2] for text in needed}
     if reasons & {"no_permission"}:
         return "Read the node as root (`become`), then sweep it again."
@@ -114,13 +114,23 @@ def _remedy(needed: list[str]) -> str:
         "waive it."
     if reasons & {"locked"}:
         return "A reset or a flash holds the node's GPU lock: sweep the node again when it has ended."
-    return (
-        "Sweep the node again (`muster sweep --limit <node>`); if it stays unread, run `nvidia-smi -q` there."
-    )
+    return _again(node)
+
+
+def _again(node: NodeView) -> str:
+    """What to do about something unread, in agreement with what card-hung and card-missing say."""
+    sweep = f"weep the node again (`muster sweep --limit {node.history.node}`)"
+    if node.hangs:
+        return f"Do not run nvidia-smi on the node while a card does not answer. S{sweep}; see card-hung."
+    if node.confined:
+        return f"S{sweep} from a session that no job's cgroup confines."
+    return f"S{sweep}; if it stays unread, run `nvidia-smi -q` there."
 
 
 def _unread_seats(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
     until = node.history.observed_at
+    if node.resting:
+        return
     for trouble in node.loose:
         if trouble.outcome in HUNG or trouble.outcome == "lost":
             continue
@@ -133,7 +143,7 @@ def _unread_seats(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
             since=None,
             until=until,
             reason=f"The card in seat {seat} was not read ({trouble.outcome}) and did not say who it is.",
-            remedy="Sweep the node again; if it stays unread, run `nvidia-smi -q` there.",
+            remedy=_again(node),
             subject=seat,
         )
     if node.history.reach == "ok" and not node.listed and node.nvml_state in ("locked", "not_read"):
@@ -152,14 +162,18 @@ def _unread_seats(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
 
 
 def _stale(view: CardView, settings: RuleSettings) -> Trouble | None:
-    card = view.card
-    if card.state not in SEATED_STATES and not card.present:
+    if not expects_reading(view):
         return None
     return _old(view.card.last_read_at, view.as_of, settings, "card")
 
 
+def expects_reading(view: CardView) -> bool:
+    """Whether the card should be read from time to time: not in repair, nor in a node out of service."""
+    return not view.node.resting and (view.card.present or view.card.state in SEATED_STATES)
+
+
 def _stale_node(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
-    if node.history.observed_at is not None:
+    if node.history.observed_at is not None and not node.resting:
         old = _old(node.history.observed_at, node.as_of, settings, "node")
         if old is not None:
             yield old
@@ -177,7 +191,7 @@ def _old(read_at: int | None, as_of: int, settings: RuleSettings, noun: str) -> 
     ago = (
         "was never read"
         if read_at is None
-        else f"was last read on {when(read_at)}, {days(as_of - read_at)} days ago"
+        else f"was last read on {when(read_at)}, {days(as_of - read_at)} ago"
     )
     return Trouble(
         action=settings.action,
@@ -186,8 +200,7 @@ def _old(read_at: int | None, as_of: int, settings: RuleSettings, noun: str) -> 
         unit="days",
         since=read_at,
         until=as_of,
-        reason=f"The {noun} {ago}; the policy lets a reading stand for {after} days. An old result is not a "
-        "pass.",
+        reason=f"The {noun} {ago}; the policy lets a reading stand for {after}. An old result is not a pass.",
         remedy="Sweep it, or record where it is now if it left service.",
     )
 
@@ -202,7 +215,7 @@ _REACH = {
 
 def _node_unread(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
     history = node.history
-    if history.reach == "ok" and history.observed_at is not None:
+    if node.resting or (history.reach == "ok" and history.observed_at is not None):
         return
     what = _REACH.get(history.reach, f"The node was not read («{history.reach}»)")
     if history.observed_at is None and history.reach == "ok":
@@ -217,8 +230,8 @@ def _node_unread(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
         until=history.observed_at,
         reason=f"{what}{detail}. It was last read on {when(history.host_at)}; its cards stand as they were "
         "then.",
-        remedy="Try `ansible <node> -m ping`. The node is unread, not faulty: nothing else follows from "
-        "this.",
+        remedy=f"Try `ansible {history.node} -m ping`. The node is unread, not faulty: nothing else follows "
+        "from this.",
     )
 
 

@@ -7,16 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifecycle.core.facts import Host
+from lifecycle.core.facts import NOT_READ, Host, Unread
 from lifecycle.core.history import CardHistory, HeatSample, NodeHistory, SeatTrouble
 from lifecycle.core.quantities import WINDOW_MS
 from lifecycle.core.rules import bodies
 from lifecycle.core.rules.bodies import MemoryReading, Static
+from lifecycle.core.states import FINAL
 
 if TYPE_CHECKING:
     from lifecycle.core.rules.heat import NodeHeat
 
 _at = attrgetter("at")
+
+# Outcomes of reading a card (facts: CardRead) in which the card itself did not answer in time or at all.
+HUNG = frozenset({"timed_out", "crashed"})
+# States (contract 6.6) in which a node is out of service: not knowing about it is no news.
+RESTING = frozenset({"in_repair", "spare", *FINAL})
 
 # Looks one value up in a memory reading; None where it is unread. Flags are 0 and 1.
 Reader = Callable[[MemoryReading], int | None]
@@ -148,10 +154,21 @@ NOTHING_MISSING = Missing([], ())
 
 class NodeView:
     """One node at as-of. needs: what the policy must know of a card. heat: what the thermal rules work out
-    once for all its cards.
+    once for all its cards. resting: nobody expects the node to be read, or to hold all its cards.
     """
 
-    __slots__ = ("as_of", "cards", "heat", "history", "loose", "needs", "pci", "seated", "window_start")
+    __slots__ = (
+        "as_of",
+        "cards",
+        "heat",
+        "history",
+        "loose",
+        "needs",
+        "pci",
+        "resting",
+        "seated",
+        "window_start",
+    )
 
     def __init__(self, history: NodeHistory, as_of: int, needs: frozenset[str]) -> None:
         self.needs = needs
@@ -159,6 +176,7 @@ class NodeView:
         self.as_of = as_of
         self.window_start = as_of - WINDOW_MS
         self.heat: NodeHeat | None = None
+        self.resting = history.state in RESTING
         self.pci = _pci_seats(history.host)
         self.seated = {c.pci.lower() for c in history.cards if c.present and c.pci}
         by_seat = {t.pci.lower(): t for t in history.troubles if t.pci}
@@ -180,8 +198,30 @@ class NodeView:
 
     @property
     def listed(self) -> bool:
-        """In the newest readable observation the node's cards could be listed."""
-        return self.history.host is not None and (self.nvml_state == "ok" or self.seen > 0)
+        """In the newest readable observation the node's cards could be listed.
+
+        Where NVML was asked and its number of cards is unread, no list is whole. A document that says
+        nothing of that number (`not_read`) is taken by the cards it holds.
+        """
+        host = self.history.host
+        if host is None:
+            return False
+        if isinstance(host.nvml_cards, Unread):
+            return self.seen > 0 and host.nvml_cards.unread == NOT_READ.unread
+        return self.nvml_state == "ok" or self.seen > 0
+
+    @property
+    def confined(self) -> bool:
+        """The newest reader sat in a job's cgroup, which may have hidden cards from it."""
+        host = self.history.host
+        return host is not None and host.confined is True
+
+    @property
+    def hangs(self) -> bool:
+        """Some card of the node did not answer, so tools that ask all cards may hang as well."""
+        return any(view.outcome in HUNG for view in self.cards) or any(
+            trouble.outcome in HUNG for trouble in self.history.troubles
+        )
 
     @property
     def seen(self) -> int:

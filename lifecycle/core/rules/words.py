@@ -19,9 +19,15 @@ def number(value: Fraction | int | float) -> int | float:
     return int(shown) if shown.is_integer() else shown
 
 
+def above(value: Fraction | int | float, limit: float) -> int | float:
+    """A value above a limit as shown: never rounded down onto the limit."""
+    shown = number(value)
+    return shown if shown > limit else float(value)
+
+
 def days(ms: int) -> str:
-    """24.1: days with at most one decimal place."""
-    return str(number(ms / MS_PER_DAY))
+    """1 day, 24.1 days: with at most one decimal place."""
+    return times(number(ms / MS_PER_DAY), "day")
 
 
 def span(ms: int) -> str:
@@ -32,6 +38,6 @@ def span(ms: int) -> str:
     return f"{number(ms / MS_PER_SECOND)} s"
 
 
-def times(count: int, noun: str) -> str:
-    """1 card, 2 cards."""
+def times(count: int | float, noun: str) -> str:
+    """1 card, 2 cards, 0.5 cards."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

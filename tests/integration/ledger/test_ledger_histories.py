@@ -10,6 +10,7 @@ from ledger_papers import DAY, END, START, card_named, entry, nameless, node_nam
 
 from lifecycle.adapters.ledger import Ledger
 from lifecycle.core.history import HeatSample, Sample
+from lifecycle.core.records import Claim
 
 MINUTE = 60_000
 
@@ -191,6 +192,35 @@ def test_two_nodes_that_show_one_card_at_once_each_keep_their_own_claim(ledger: 
     assert (claims["gpu-1"].claimed_by, claims["evil"].claimed_by) == (("evil",), ("gpu-1",))
 
 
+def test_a_claim_as_far_apart_as_readings_of_one_sweep_takes_no_card_over(ledger: Ledger) -> None:
+    take(ledger, paper("gpu-1", START, [entry("a", errors=1)]))
+    take(ledger, paper("gpu-1", START + DAY, [entry("a", errors=2)]))
+    report = take(ledger, paper("evil", START + DAY + 55 * MINUTE, [entry("a", errors=10**6)]))
+    claims = {node.node: node.cards[0] for node in ledger.histories(END)}
+    assert counts(claims["gpu-1"].samples) == [(0, 1), (1, 2)]
+    assert counts(claims["evil"].samples) == [(1, 10**6)]
+    assert (claims["gpu-1"].claimed_by, claims["evil"].claimed_by) == (("evil",), ("gpu-1",))
+    assert report.claims == [Claim("GPU-a", "evil", "gpu-1")]
+    rows = [(row.uuid, row.node, tuple(row.claimed_by)) for row in ledger.cards(END)]
+    assert rows == [("GPU-a", "evil", ("gpu-1",)), ("GPU-a", "gpu-1", ("evil",))]
+
+
+def test_a_card_seen_elsewhere_a_day_later_has_moved(ledger: Ledger) -> None:
+    take(ledger, paper("gpu-1", START, [entry("a", errors=1)]))
+    report = take(ledger, paper("gpu-2", START + DAY, [entry("a", errors=2)]))
+    (card,) = [card for node in ledger.histories(END) for card in node.cards]
+    assert (card.node, card.claimed_by, counts(card.samples)) == ("gpu-2", (), [(0, 1), (1, 2)])
+    assert (report.moved_cards, report.claims) == (1, [])
+    assert [(row.node, tuple(row.claimed_by)) for row in ledger.cards(END)] == [("gpu-2", ())]
+
+
+def test_three_nodes_that_claim_one_card_make_one_row_each_at_most(ledger: Ledger) -> None:
+    for number in range(3):
+        take(ledger, paper(f"gpu-{number}", START + number * 50 * MINUTE, [entry("a", errors=number)]))
+    rows = [(row.uuid, row.node) for row in ledger.cards(END)]
+    assert rows == [("GPU-a", "gpu-1"), ("GPU-a", "gpu-2")]
+
+
 def test_a_false_claim_of_old_leaves_no_trace_at_the_node_that_held_the_card(ledger: Ledger) -> None:
     for day in range(3):
         take(ledger, paper("gpu-1", START + day * DAY, [entry("a", errors=day)]))
@@ -242,6 +272,15 @@ def test_listings_follow_from_the_histories(ledger: Ledger) -> None:
         ("gpu-2", "unreachable", 0),
     ]
     assert [(node.last_tried, node.last_read) for node in nodes] == [(START, START), (START, None)]
+
+
+def test_a_node_was_first_seen_when_it_was_first_read(ledger: Ledger) -> None:
+    take(ledger, paper("gpu-1", START, reach="unreachable", host={}))
+    (row,) = ledger.nodes(END)
+    assert row.first_seen is None
+    take(ledger, paper("gpu-1", START + 2 * DAY), paper("gpu-1", START + DAY))
+    assert [row.first_seen for row in ledger.nodes(END)] == [START + DAY]
+    assert [row.first_seen for row in ledger.nodes(START)] == [None]
 
 
 def test_samples_are_small_objects_without_garbage_collection() -> None:

@@ -1,4 +1,4 @@
-"""Sweeps, changes of state, finding a card, and its story."""
+"""Changes of state, finding a card, and its story."""
 
 from __future__ import annotations
 
@@ -7,32 +7,13 @@ from ledger_papers import DAY, END, START, card_named, entry, node_named, paper,
 
 from lifecycle.adapters.ledger import Ledger
 from lifecycle.core.errors import Exit, NotFound, Refused
-from lifecycle.core.records import StoryEvent, SweepRecord, TargetKind, Transition
+from lifecycle.core.records import StoryEvent, TargetKind, Transition
 
 
 def move(ledger: Ledger, kind: TargetKind, target: str, to: str, at: int = START + DAY) -> Transition:
     return ledger.record_transition(
         at=at, kind=kind, target=target, to_state=to, who="anna", reason="it hums"
     )
-
-
-def test_no_sweep_has_been_complete_yet(ledger: Ledger) -> None:
-    assert ledger.last_complete_sweep() is None
-    ledger.record_sweep(
-        SweepRecord(START, START + 1, 2, 1, 8, complete=False, not_read={"gpu-2": "unreachable"})
-    )
-    assert ledger.last_complete_sweep() is None
-
-
-def test_the_last_complete_sweep_is_the_one_that_ended_last(ledger: Ledger) -> None:
-    first = SweepRecord(START, START + 5, 2, 2, 16, complete=True, policy_sha256="ab")
-    later = SweepRecord(START + DAY, START + DAY + 5, 2, 2, 16, complete=True)
-    failed = SweepRecord(
-        START + 2 * DAY, START + 2 * DAY + 5, 2, 0, 0, complete=False, not_read={"é": "\x1b"}
-    )
-    for sweep in (later, first, failed):
-        ledger.record_sweep(sweep)
-    assert ledger.last_complete_sweep() == later
 
 
 def test_a_transition_says_what_it_left(ledger: Ledger) -> None:
@@ -53,21 +34,14 @@ def test_a_state_is_that_of_the_time_asked_for(ledger: Ledger) -> None:
     assert card_named(ledger, "a", START + DAY).state == "quarantined"
 
 
-def test_a_boards_transition_holds_for_its_cards_only(ledger: Ledger) -> None:
-    two = {"identity": {"uuid": "GPU-b", "serial": "165-a"}}
-    take(ledger, paper("gpu-1", START, [entry("a"), two, entry("c")]))
-    move(ledger, "board", "165-a", "in_repair")
-    assert [card_named(ledger, name).state for name in "abc"] == ["in_repair", "in_repair", "enrolled"]
-    assert ledger.state_of("card", "GPU-b") == "in_repair"
-    move(ledger, "card", "GPU-b", "spare", START + 2 * DAY)
-    assert [card_named(ledger, name).state for name in "ab"] == ["in_repair", "spare"]
-
-
-def test_a_nodes_transition_is_the_nodes(ledger: Ledger) -> None:
-    take(ledger, paper("gpu-1", START, [entry("a")]))
-    move(ledger, "node", "gpu-1", "quarantined")
-    assert node_named(ledger, "gpu-1").state == "quarantined"
-    assert [row.state for row in ledger.nodes(END)] == ["quarantined"]
+@pytest.mark.parametrize("state", ["quarantined", "retired"])
+def test_a_nodes_transition_is_the_nodes_from_its_time_on(ledger: Ledger, state: str) -> None:
+    take(ledger, paper("gpu-1", START, [entry("a")]), paper("gpu-2", START, [entry("b")]))
+    move(ledger, "node", "gpu-1", state)
+    assert [node_named(ledger, name).state for name in ("gpu-1", "gpu-2")] == [state, "enrolled"]
+    assert node_named(ledger, "gpu-1", START + DAY - 1).state == "enrolled"
+    assert [row.state for row in ledger.nodes(END)] == [state, "enrolled"]
+    assert ledger.state_of("node", "gpu-1") == state
     assert card_named(ledger, "a").state == "enrolled"
 
 
@@ -80,20 +54,6 @@ def test_nothing_leads_out_of_retired(ledger: Ledger, to: str) -> None:
     assert "Nothing was recorded" in caught.value.means
     assert caught.value.exit == Exit.MISUSE
     assert ledger.state_of("card", "GPU-a") == "retired"
-
-
-def test_a_card_of_a_retired_board_cannot_be_released(ledger: Ledger) -> None:
-    take(ledger, paper("gpu-1", START, [entry("a")]))
-    move(ledger, "board", "165-a", "retired")
-    with pytest.raises(Refused, match="card:GPU-a is retired"):
-        move(ledger, "card", "GPU-a", "in_service")
-
-
-def test_a_retired_card_stays_retired_whatever_its_board_does(ledger: Ledger) -> None:
-    take(ledger, paper("gpu-1", START, [entry("a")]))
-    move(ledger, "card", "GPU-a", "retired")
-    move(ledger, "board", "165-a", "in_service", START + 2 * DAY)
-    assert card_named(ledger, "a").state == "retired"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from lifecycle.adapters.ledger import Ledger
 from lifecycle.adapters.ledger.engine import parse_url
 from lifecycle.adapters.ledger.schema import HEAD, REVISIONS, metadata, version
 from lifecycle.core.errors import LedgerTooNew, LedgerUnavailable
+
+HOUR_S = 60 * 60
 
 OPEN_AND_TELL = """
 import sys
@@ -86,6 +89,55 @@ def test_an_empty_file_becomes_a_ledger(file_url: str, tmp_path: Path) -> None:
     (tmp_path / "ledger.db").touch()
     with Ledger.open(file_url) as ledger:
         assert take(ledger, paper("gpu-1", START, [entry("a")])).observations == 1
+
+
+def leave_draft(file: Path, age_s: float) -> None:
+    file.write_bytes(b"half a ledger")
+    then = time.time() - age_s
+    os.utime(file, (then, then))
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_drafts_of_makers_that_died_are_removed(file_url: str, tmp_path: Path, made: bool) -> None:
+    if made:
+        Ledger.open(file_url).close()
+    for ending in ("", "-wal", "-shm", "-journal"):
+        leave_draft(tmp_path / f".ledger.db.0123abcd.new{ending}", HOUR_S + 60)
+    others = [".ledger.db.89ab4567.new", ".other.db.0123abcd.new", ".ledger.db.mine.new", "ledger.db.bak"]
+    leave_draft(tmp_path / others[0], HOUR_S - 600)
+    for name in others[1:]:
+        leave_draft(tmp_path / name, 30 * 24 * HOUR_S)
+    Ledger.open(file_url).close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*others, "ledger.db"])
+
+
+def test_reading_a_ledger_removes_nothing(file_url: str, tmp_path: Path) -> None:
+    Ledger.open(file_url).close()
+    leave_draft(tmp_path / ".ledger.db.0123abcd.new", 2 * HOUR_S)
+    Ledger.open(file_url, create=False).close()
+    assert (tmp_path / ".ledger.db.0123abcd.new").exists()
+
+
+def test_a_relative_ledger_stays_the_same_file_wherever_the_program_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Ledger.open("sqlite:///fleet.db") as ledger:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert take(ledger, paper("gpu-1", START)).observations == 1
+        assert ledger.name == f"sqlite:///{tmp_path / 'fleet.db'}"
+    assert not list((tmp_path / "elsewhere").iterdir())
+    with Ledger.open("sqlite:///../fleet.db", create=False) as ledger:
+        assert [node.node for node in ledger.histories(END)] == ["gpu-1"]
+
+
+def test_a_ledger_under_the_home_directory_may_be_written_with_a_tilde(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    Ledger.open("sqlite:///~/fleet.db").close()
+    assert (tmp_path / "fleet.db").is_file()
 
 
 def test_a_ledger_of_a_newer_program_is_left_alone(url: str, ledger: Ledger) -> None:

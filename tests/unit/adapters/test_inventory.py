@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.adapters.inventory import check_exists, nodes_of
+from lifecycle.adapters.inventory import Expectation, check_exists, nodes_of
 from lifecycle.core.errors import BadInventory
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "inventory" / "example"
@@ -14,14 +14,17 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "inventory" / "example"
 
 def test_the_example_inventory_names_its_five_nodes() -> None:
     nodes = nodes_of(EXAMPLE, limit=None, env={})
-    assert nodes == [
+    assert list(nodes) == [
         "gpu-01.example.net", "gpu-02.example.net", "gpu-03.example.net",
         "edge-1.example.net", "edge-2.example.net",
     ]  # fmt: skip
 
 
 def test_a_limit_narrows_the_nodes() -> None:
-    assert nodes_of(EXAMPLE, limit="edge-*", env={}) == ["edge-1.example.net", "edge-2.example.net"]
+    edge = Expectation(pool="infer", cards=4)
+    assert nodes_of(EXAMPLE, limit="edge-*", env={}) == dict.fromkeys(
+        ["edge-1.example.net", "edge-2.example.net"], edge
+    )
 
 
 def test_a_missing_inventory_is_refused_before_anything_starts(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_lock_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     lock = tmp_path / "file" / "sweep.lock"
     with (
-        pytest.raises(LedgerUnavailable, match="cannot be made") as caught,
+        pytest.raises(LedgerUnavailable, match="cannot be made or written") as caught,
         hold(lock, purpose="sweep", now_iso="x"),
     ):
         pass

@@ -33,13 +33,22 @@ class Program:
     home: Path
 
     def __call__(self, *words: str, **env: str) -> Ended:
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("MUSTER_", "ANSIBLE_", "XDG_"))}
-        clean |= {"XDG_STATE_HOME": str(self.home / "state"), "HOME": str(self.home), **env}
         done = subprocess.run(
-            [sys.executable, "-m", "lifecycle", *words],
-            capture_output=True, text=True, env=clean, timeout=120, stdin=subprocess.DEVNULL,
+            [sys.executable, "-m", "lifecycle", *words], cwd=self.home, env=self.environment(env),
+            capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
         )  # fmt: skip
         return Ended(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """The same, under way."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "lifecycle", *words], cwd=self.home, env=self.environment({}),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def environment(self, more: dict[str, str]) -> dict[str, str]:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("MUSTER_", "ANSIBLE_", "XDG_"))}
+        return clean | {"XDG_STATE_HOME": str(self.home / "state"), "HOME": str(self.home), **more}
 
     def facts(self, name: str, **changes: Any) -> str:
         """A facts document of one healthy card on node gpu-17, with changes by dotted path."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,7 +74,7 @@ def test_an_old_last_reading_is_stale_and_unknown(muster: Program) -> None:
 def test_node_and_at_win_over_what_the_document_says(muster: Program) -> None:
     file = muster.facts("a")
     assert muster("ingest", file).code == 0
-    other = muster("ingest", file, "--node", "gpu-18", "--at", "2026-11-30T00:00:00Z", "--json")
+    other = muster("ingest", file, "--node", "gpu-18", "--at", "2026-11-30T23:00:00Z", "--json")
     assert other.json["new"] == 1
     assert [note for note in other.json["notes"] if "2026-11-29T23:40:00Z" in str(note)]
     (card,) = muster("cards", "--as-of", "2026-12-01T00:00:00Z", "--json").json["cards"]
@@ -191,3 +193,54 @@ def test_documents_left_in_the_spool_by_a_plain_playbook_are_not_overlooked(
     assert len(judged.json["cards"]) == 1
     assert list(incoming.iterdir()) == []
     assert (incoming.parent / "refused" / "hostile.json.why").read_text().strip()
+    assert judged.code == 3, "a document that was refused is never a pass"
+    assert "Refused" in judged.err
+    assert "hostile.json" in judged.err
+
+
+def test_a_refused_answer_of_a_node_is_remembered_as_unreadable(muster: Program, tmp_path: Path) -> None:
+    muster("ingest", muster.facts("a"))
+    incoming = tmp_path / "state" / "muster" / "spool" / "incoming"
+    incoming.mkdir(parents=True)
+    bad = Path(muster.facts("bad", cards__0__temperature__gpu_c="hot"))
+    bad.rename(incoming / "gpu-17-1796083200000-0123456789ab.json")
+    assert "Refused" in muster("cards").err
+    judged = muster("judge", "--as-of", "2026-12-05T00:00:00Z", "--json")
+    assert judged.code == 3
+    assert judged.json["nodes"][0]["reach"] == "unreadable"
+    assert judged.json["nodes"][0]["verdict"] == "unknown"
+
+
+def test_files_still_lying_in_the_spool_can_be_named(muster: Program, tmp_path: Path) -> None:
+    incoming = tmp_path / "state" / "muster" / "spool" / "incoming"
+    incoming.mkdir(parents=True)
+    file = Path(muster.facts("a")).rename(incoming / "gpu-17-1-abc.json")
+    assert muster("ingest", str(file), "--json").json["new"] == 1
+
+
+def test_a_relative_ledger_keeps_its_spool_beside_it(muster: Program, tmp_path: Path) -> None:
+    assert muster("--ledger", "sqlite:///rel.db", "ingest", muster.facts("a")).code == 0
+    assert (tmp_path / "rel.db").exists()
+
+
+def test_a_card_asked_for_before_it_was_known_is_a_clear_answer(muster: Program) -> None:
+    muster("ingest", muster.facts("a"))
+    ended = muster("card", UUID, "--as-of", "2020-01-01T00:00:00Z")
+    assert ended.code == 2
+    assert "not known yet" in ended.err
+
+
+def test_an_answer_that_cannot_be_written_is_no_traceback(muster: Program, tmp_path: Path) -> None:
+    muster("ingest", muster.facts("a"))
+    command = f"{sys.executable} -m lifecycle judge --json > /dev/full"
+    done = subprocess.run(["bash", "-c", command], env=muster.environment({}), capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "could not be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(muster: Program) -> None:
+    muster("ingest", muster.facts("a"))
+    command = f"{sys.executable} -m lifecycle judge --json | head -c 1"
+    done = subprocess.run(["bash", "-c", command], env=muster.environment({}), capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("{", "")

@@ -65,7 +65,7 @@ def test_an_untyped_target_is_refused(muster: Program) -> None:
 def test_without_yes_nothing_is_recorded_unless_a_person_agrees(muster: Program) -> None:
     muster("ingest", muster.facts("a"))
     ended = muster("retire", UUID, "--reason", "x")
-    assert ended.code != 0
+    assert ended.code == 2
     assert "enrolled -> retired" in ended.err
     assert state(muster) == "enrolled"
 

@@ -7,6 +7,7 @@ A case says `about` (why it exists), the world (`host`, `node`, `cards`, `as_of`
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,15 @@ def judged(case: dict[str, Any]) -> tuple[dict[str, str], list[tuple[str, Findin
         assert one.complete == (not [m for m in one.missing if m.split(":")[0] in NEEDED]), (
             "complete and missing agree"
         )
+    for _, finding in findings:
+        assert not BADLY_SAID.search(f"{finding.reason} {finding.remedy}"), finding
     return verdicts, findings, {one.uuid: one.missing for one in found}
+
+
+# A blank left for the reader to fill in, or one of something in the plural.
+BADLY_SAID = re.compile(
+    r"<[a-z]+>|(?<![\d.:/-])1 (uncorrected |memory )?(ECC )?(cards|errors|days|times|NVIDIA GPUs)\b"
+)
 
 
 NEEDED = {
@@ -65,7 +74,7 @@ def test_the_judge_says_what_the_case_expects(path: Path) -> None:
 
 def check(wanted: dict[str, Any], findings: list[tuple[str, Finding]]) -> None:
     matching = [f for whose, f in findings if whose == wanted["whose"] and f.rule == wanted["rule"]]
-    assert matching, f"{wanted['rule']} did not speak on {wanted['on']}: {findings}"
+    assert matching, f"{wanted['rule']} did not speak on {wanted['whose']}: {findings}"
     finding = matching[0]
     for key, value in wanted.items():
         if key in ("whose", "says", "does"):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lifecycle.core.errors import BadArgument, Exit, Refused
-from lifecycle.core.states import FINAL, LEADS_TO, STATES, Target, next_state, parse_target
-
-CARD = Target("card", "GPU-1")
+from lifecycle.core.states import FINAL, LEADS_TO, STATES, Target, check_step, parse_target
 
 
 def test_the_states_are_those_of_the_contract() -> None:
@@ -16,19 +14,26 @@ def test_the_states_are_those_of_the_contract() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("verb", sorted(LEADS_TO))
+@pytest.mark.parametrize("to_state", sorted(LEADS_TO.values()))
 @pytest.mark.parametrize("state", [s for s in STATES if s not in FINAL])
-def test_a_recorded_verb_is_allowed_from_every_state_that_is_not_final(verb: str, state: str) -> None:
-    assert next_state(verb, CARD, state) == LEADS_TO[verb]
+def test_every_recorded_step_is_allowed_from_every_state_that_is_not_final(to_state: str, state: str) -> None:
+    assert check_step("card:GPU-1", state, to_state) is None
 
 
-@pytest.mark.parametrize("verb", sorted(LEADS_TO))
+@pytest.mark.parametrize("to_state", sorted(LEADS_TO.values()))
 @pytest.mark.parametrize("state", FINAL)
-def test_nothing_leads_out_of_a_final_state(verb: str, state: str) -> None:
+def test_nothing_leads_out_of_a_final_state(to_state: str, state: str) -> None:
     with pytest.raises(Refused, match=f"card:GPU-1 is {state}") as caught:
-        next_state(verb, CARD, state)
+        check_step("card:GPU-1", state, to_state)
     assert caught.value.exit == Exit.MISUSE
     assert "Nothing was recorded" in caught.value.means
+
+
+def test_a_board_step_must_not_seem_to_undo_the_end_of_one_of_its_cards() -> None:
+    cards = {"GPU-1": "in_service", "GPU-2": "retired"}
+    with pytest.raises(Refused, match="card:GPU-2 of board:7 is retired"):
+        check_step("board:7", "enrolled", "in_service", cards)
+    assert check_step("board:7", "enrolled", "retired", cards) is None
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
-"""The reading side of the spool, and where it is."""
+"""The reading side of the spool."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from lifecycle.adapters.spool import Spool, default_spool, read_bounded
+from lifecycle.adapters.spool import Spool, read_bounded
 from lifecycle.core.errors import BadDocument
 
 
@@ -79,39 +80,76 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         read_bounded(tmp_path)
 
 
-STATE = {"XDG_STATE_HOME": "/state"}
+NOW = 1_767_225_600_000
+DAY = 24 * 60 * 60 * 1000
 
 
-@pytest.mark.parametrize(
-    ("url", "env", "place"),
-    [
-        ("sqlite:////state/muster/ledger.db", STATE, "/state/muster/spool"),
-        ("sqlite:////srv/fleet.db", STATE, "/srv/fleet.db.spool"),
-        ("sqlite:///fleet.db", STATE, "fleet.db.spool"),
-        ("sqlite+pysqlite:///file:/srv/fleet.db?mode=ro&uri=true", STATE, "/srv/fleet.db.spool"),
-        ("sqlite:////srv/fleet.db", {**STATE, "MUSTER_SPOOL": "/spool"}, "/spool"),
-    ],
-)
-def test_the_spool_goes_with_its_ledger(url: str, env: dict[str, str], place: str) -> None:
-    assert default_spool(url, env) == Path(place)
+def put(directory: Path, name: str, at: int, size: int = 1) -> Path:
+    directory.mkdir(exist_ok=True)
+    path = directory / name
+    with path.open("wb") as file:
+        file.truncate(size)
+    os.utime(path, (at / 1000, at / 1000))
+    return path
 
 
-def test_the_spool_of_a_server_is_named_by_its_url_without_the_password() -> None:
-    one = default_spool("postgresql://me:secret@db/muster", STATE)
-    other = default_spool("postgresql://me:changed@db/muster", STATE)
-    assert one == other
-    assert one.parent == Path("/state/muster")
-    assert one.name.startswith("spool-")
-    assert len(one.name) == len("spool-") + 12
-    assert default_spool("postgresql+psycopg://me@db/muster?password=p@ss", STATE) == one
-    assert default_spool("postgresql://me:secret@db/other", STATE) != one
-    assert default_spool("postgresql://you:secret@db/muster", STATE) != one
+def refused_document(spool: Spool, name: str, at: int, size: int = 1) -> None:
+    # The reason is written when the document is refused; the document itself can be older.
+    put(spool.refused, name, NOW - 300 * DAY, size)
+    put(spool.refused, f"{name}.why", at)
 
 
-@pytest.mark.parametrize("url", ["nonsense", "", "sqlite://", "sqlite:///:memory:", "postgresql://["])
-def test_a_url_that_is_none_still_has_a_spool(url: str) -> None:
-    assert default_spool(url, STATE).name.startswith("spool-")
+def names(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
 
 
-def test_without_xdg_the_platform_decides() -> None:
-    assert default_spool("sqlite://", {}).name.startswith("spool-")
+def test_tidying_removes_the_drafts_of_writers_that_died(spool: Spool) -> None:
+    put(spool.drafts, "a.json.12", NOW - DAY - 1000)
+    put(spool.drafts, "b.json.13", NOW - DAY + 1000)
+    (spool.drafts / "dir").mkdir()
+    os.utime(spool.drafts / "dir", (0, 0))
+    put(spool.incoming, "c.json", NOW - 30 * DAY)
+    spool.tidy(NOW)
+    assert names(spool.drafts) == {"b.json.13", "dir"}
+    assert names(spool.incoming) == {"c.json"}
+
+
+def test_tidying_keeps_the_newest_hundred_refused_documents_with_their_reasons(spool: Spool) -> None:
+    for number in range(103):
+        refused_document(spool, f"{number:03d}.json", NOW - number * DAY)
+    spool.tidy(NOW)
+    kept = {f"{number:03d}.json" for number in range(100)}
+    assert names(spool.refused) == kept | {f"{name}.why" for name in kept}
+
+
+def test_tidying_keeps_a_hundred_megabytes_of_refused_documents(spool: Spool) -> None:
+    megabyte = 1024 * 1024
+    for number, size in enumerate([60, 500, 39, 2, 1]):
+        refused_document(spool, f"{number}.json", NOW - number * DAY, size * megabyte - 1)
+    spool.tidy(NOW)
+    kept = {"0.json", "2.json", "4.json"}
+    assert names(spool.refused) == kept | {f"{name}.why" for name in kept}
+
+
+def test_a_reason_whose_document_is_gone_is_tidied_like_a_document(spool: Spool) -> None:
+    put(spool.refused, "old.json.why", NOW - 400 * DAY)
+    for number in range(100):
+        refused_document(spool, f"{number}.json", NOW - number * DAY)
+    spool.tidy(NOW)
+    assert "old.json.why" not in names(spool.refused)
+    assert len(names(spool.refused)) == 200
+
+
+def test_tidying_a_spool_that_is_not_there_does_nothing(tmp_path: Path) -> None:
+    Spool(tmp_path / "none").tidy(NOW)
+    assert names(tmp_path) == set()
+
+
+def test_tidying_follows_no_link(spool: Spool, tmp_path: Path) -> None:
+    target = put(tmp_path, "precious", 0)
+    spool.drafts.mkdir()
+    (spool.drafts / "link").symlink_to(target)
+    os.utime(spool.drafts / "link", (0, 0), follow_symlinks=False)
+    spool.tidy(NOW)
+    assert names(spool.drafts) == set()
+    assert target.exists()

@@ -80,7 +80,7 @@ def test_cards_have_exactly_the_keys_of_the_contract():
 
 
 def test_the_other_lists_carry_their_schema():
-    row = NodeRow("n", None, "ok", "ok", 8, None, None)
+    row = NodeRow("n", None, "ok", "watch", "ok", 8, None, None)
     assert json.loads(nodes_json([row]))["schema"] == "nodes/1"
     story = json.loads(story_json(card_row("a"), [StoryEvent("2026-01-01T00:00:00Z", "run", "x")]))
     assert (story["schema"], story["card"]["uuid"], story["events"][0]["kind"]) == ("card/1", "a", "run")

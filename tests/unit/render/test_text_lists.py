@@ -35,12 +35,12 @@ def test_cards_are_listed_by_node_and_seat_with_what_is_unknown_marked():
 
 def test_nodes_are_listed_by_name():
     rows = [
-        NodeRow("b", None, "ok", "ok", 8, None, samples.READ_AT),
-        NodeRow("a", None, None, "timed_out", 0, None, None),
+        NodeRow("b", None, "ok", "ok", "ok", 8, None, samples.READ_AT),
+        NodeRow("a", None, None, None, "timed_out", 0, None, None),
     ]
     lines = nodes_table(rows).split("\n")
-    assert lines[1].split() == ["a", "-", "timed", "out", "0", "never"]
-    assert lines[2].split() == ["b", "ok", "ok", "8", "2026-11-29", "23:40", "UTC"]
+    assert lines[1].split() == ["a", "-", "-", "timed", "out", "0", "never"]
+    assert lines[2].split() == ["b", "ok", "ok", "ok", "8", "2026-11-29", "23:40", "UTC"]
 
 
 def test_empty_lists_say_so():
@@ -92,7 +92,7 @@ def test_hostile_names_stay_on_their_page(text: str, width: int):
     card = CardRow(text, text, text, text, text, text, "rma", text, text)
     pages = [
         cards_table([card], width=width),
-        nodes_table([NodeRow(text, text, "ok", text, 1, text, text)], width=width),
+        nodes_table([NodeRow(text, text, "ok", "ok", text, 1, text, text)], width=width),
         card_story(card, [StoryEvent(text, text, text, text, text, text)], width=width),
         ingest_summary(IngestOutcome(0, 0, [(text, text)], [(text, text)]), width=width),
     ]

@@ -96,6 +96,7 @@ def upgrade() -> None:
         sa.Column("simulated", sa.Boolean(), nullable=False),
         sa.Column("expected_cards", sa.Integer(), nullable=True),
         sa.Column("pool", sa.Text(), nullable=True),
+        sa.Column("non_production", sa.Boolean(), nullable=False),
         sa.Column("boot_id", sa.Text(), nullable=True),
         sa.Column("host_facts_id", sa.BigInteger(), nullable=True),
         sa.Column("manifest", sa.Text(), nullable=False),
