@@ -10,8 +10,16 @@ from lifecycle.core.errors import BadArgument
 
 
 def write_atomically(file: Path, text: str, *, mode: int = 0o644) -> None:
-    """Write beside the target, flush to disk, rename over it. A reader sees the old or the new file."""
+    """Write beside the target, flush to disk, rename over it. A reader sees the old or the new file.
+
+    A symbolic link is followed; a device or pipe (/dev/stdout) is written to and never replaced.
+    """
     try:
+        file = file.resolve() if file.is_symlink() else file
+        if file.exists() and not file.is_file():
+            with file.open("w", encoding="utf-8") as stream:
+                stream.write(text)
+            return
         handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
         part = Path(name)
         try:

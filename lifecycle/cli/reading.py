@@ -18,6 +18,9 @@ from lifecycle.cli.shared import (
 )
 from lifecycle.workflows.progress import Progress, silent
 
+WEEK_S = 7 * 24 * 3600
+"""A sweep that may take longer than a week is not one anybody waits for."""
+
 
 @contextmanager
 def progress_bar(title: str, *, wanted: bool) -> Iterator[Progress]:
@@ -44,7 +47,7 @@ def progress_bar(title: str, *, wanted: bool) -> Iterator[Progress]:
 @policy_option()
 @json_option()
 @click.option("--quiet", is_flag=True, help="Print nothing when all is well (for cron).")
-@click.option("--deadline", type=click.FloatRange(min=1), metavar="SECONDS", default=3600.0,
+@click.option("--deadline", type=click.IntRange(1, WEEK_S), metavar="SECONDS", default=3600,
               show_default=True, help="End by then; nodes not reached are unread.")  # fmt: skip
 @click.option(
     "--forks", type=click.IntRange(min=1), help="Nodes read at the same time (default: ansible.cfg's)."
@@ -57,7 +60,7 @@ def sweep(
     policy: str | None,
     as_json: bool,
     quiet: bool,
-    deadline: float,
+    deadline: int,
     forks: int | None,
 ) -> None:
     """Read all nodes, remember, judge, report. Safe from cron: never overlaps itself, ends in time."""

@@ -7,6 +7,9 @@ import datetime as _dt
 from lifecycle.core.errors import BadArgument
 
 _UTC = _dt.UTC
+LATEST_MS = 253_402_300_799_999
+"""The last millisecond that ISO 8601 can write with four digits for the year, in UTC."""
+
 _EPOCH = _dt.datetime(1970, 1, 1, tzinfo=_UTC)
 
 
@@ -18,7 +21,10 @@ def parse_iso(text: str, *, what: str) -> int:
         raise _bad(text, what, "it is not an ISO 8601 time") from None
     if when.tzinfo is None:
         raise _bad(text, what, "it names no time zone")
-    return (when - _EPOCH) // _dt.timedelta(milliseconds=1)
+    ms = (when - _EPOCH) // _dt.timedelta(milliseconds=1)
+    if not 0 <= ms <= LATEST_MS:
+        raise _bad(text, what, "it lies outside the years 1970 to 9999")
+    return ms
 
 
 def iso(ms: int) -> str:

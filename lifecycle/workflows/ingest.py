@@ -24,14 +24,15 @@ def ingest_files(settings: Settings, files: Sequence[Path], *, node: str | None,
     at_ms = parse_iso(at, what="--at") if at is not None else None
     report = IngestReport()
     nodes: set[str] = set()
+    source = _Files()
 
     def documents() -> Iterator[Incoming]:
         for path in files:
-            document = parse_document(read_bounded(path), node=node, at=at_ms)
+            document = parse_document(source.read(path), node=node, at=at_ms)
             nodes.add(document.node)
             yield Incoming(str(path), document)
 
-    report.refused.extend(_refusals(files, node, at_ms))
+    report.refused.extend(_refusals(source, files, node, at_ms))
     if not report.refused:
         # Not `opened`: it would drain the spool, and these files may be lying in it.
         with Ledger.open(settings.ledger_url) as ledger:
@@ -51,11 +52,28 @@ def ingest_files(settings: Settings, files: Sequence[Path], *, node: str | None,
     )
 
 
-def _refusals(files: Sequence[Path], node: str | None, at_ms: int | None) -> Iterator[Refusal]:
+class _Files:
+    """Reads each file once for every time it is asked, but a pipe only the first time: it has no second."""
+
+    def __init__(self) -> None:
+        self._pipes: dict[Path, bytes] = {}
+
+    def read(self, path: Path) -> bytes:
+        if path in self._pipes:
+            return self._pipes[path]
+        data = read_bounded(path)
+        if not path.is_file():
+            self._pipes[path] = data
+        return data
+
+
+def _refusals(
+    source: _Files, files: Sequence[Path], node: str | None, at_ms: int | None
+) -> Iterator[Refusal]:
     """A first look at every file; they are parsed again when taken in, so that memory stays small."""
     for path in files:
         try:
-            parse_document(read_bounded(path), node=node, at=at_ms)
+            parse_document(source.read(path), node=node, at=at_ms)
         except BadDocument as error:
             yield Refusal(str(path), error.happened)
 

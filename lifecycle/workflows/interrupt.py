@@ -1,4 +1,4 @@
-"""SIGTERM ends a workflow the way Ctrl-C does, so that locks, children and folders are put in order."""
+"""SIGTERM and Ctrl-C end a workflow as an exception does: locks, children and folders are put in order."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from types import FrameType
 
 @contextmanager
 def ended_by_signal() -> Iterator[None]:
-    """While inside, SIGTERM raises SystemExit(128 + 15) in the main thread."""
+    """While inside, SIGTERM and SIGINT raise SystemExit(128 + the signal's number) in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _end)
+    before = {number: signal.signal(number, _end) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

@@ -34,9 +34,9 @@ class TransitionPlan:
 def plan_transition(settings: Settings, verb: str, target_text: str, reason: str) -> TransitionPlan:
     """Raises BadArgument, NotFound or Refused before anything is written."""
     target = parse_target(target_text)
-    if not reason.strip():
+    if not reason.strip() or not reason.isprintable():
         raise BadArgument(
-            "The reason is empty.",
+            "The reason is empty or holds characters that cannot be printed.",
             means="Nothing was recorded.",
             remedy="Say why with --reason: whoever asks in a year finds only that.",
         )

@@ -37,16 +37,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.splitlines()[-1]) == home / "demo" / "report.html"
     assert "SIMULATED" in (home / "demo" / "report.html").read_text()
+    (home / "demo.out").write_text(done.stdout)
     return home
 
 
 def environment(home: Path) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    ledger = f"sqlite:///{home / 'demo' / 'ledger.db'}"
     return {
         **os.environ,
         "PATH": path,
-        "MUSTER_LEDGER": ledger,
+        "MUSTER_LEDGER": "sqlite:///demo/ledger.db",
         "HOME": str(home),
         "XDG_STATE_HOME": str(home),
     }
@@ -55,6 +55,13 @@ def environment(home: Path) -> dict[str, str]:
 def words(text: str) -> str:
     """Text without the line breaks and columns that a width gives it."""
     return " ".join(text.split())
+
+
+def test_the_demo_prints_what_the_page_shows(place: Path) -> None:
+    (shown,) = re.findall(r"^```text\n(.*?)^```", (ROOT / "docs" / "tutorial.md").read_text(), re.M | re.S)
+    printed = [words(line) for line in (place / "demo.out").read_text().splitlines()]
+    for line in shown.splitlines():
+        assert line == "…" or words(line) in printed, line
 
 
 def test_every_command_of_the_tutorial_does_what_the_page_says(place: Path) -> None:

@@ -22,7 +22,14 @@ def test_a_time_in_another_zone_is_the_same_moment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("yesterday", "not an ISO 8601"), ("2026-11-30T00:00:00", "no time zone")]
+    ("text", "why"),
+    [
+        ("yesterday", "not an ISO 8601"),
+        ("2026-11-30T00:00:00", "no time zone"),
+        ("1969-12-31T23:59:59Z", "outside the years"),
+        ("9999-12-31T23:59:59.999-12:00", "outside the years"),
+        ("0001-01-01T00:00:00+14:00", "outside the years"),
+    ],
 )
 def test_a_time_that_cannot_be_used_is_refused_with_an_example(text: str, why: str) -> None:
     with pytest.raises(BadArgument, match=why) as caught:
