@@ -11,16 +11,11 @@ _USER_COLLECTIONS = "~/.ansible/collections:/usr/share/ansible/collections"
 
 
 def ansible_env(checkout: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """Variables to add to `env`. A word of the user's on any of them stands.
-
-    ssh: a sweep needs each connection once, so no master is left behind for a next one; at 500 nodes
-    those masters took more memory than the sweep.
-    """
+    """Variables to add to `env`. A word of the user's on any of them stands."""
     users = env.get(_COLLECTIONS, _USER_COLLECTIONS)
     added = {_COLLECTIONS: os.pathsep.join((str(checkout / ".collections"), users))}
     wanted = {
         "ANSIBLE_CONFIG": str(checkout / "ansible.cfg"),
-        "ANSIBLE_SSH_ARGS": "-o ControlMaster=no",
         # Part of an inventory is no inventory: a node left out for a typo would never be missed.
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "True",
     }

@@ -6,10 +6,7 @@ Python, and imports nothing but the standard library and Ansible.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import threading
 import time
 
 from ansible import constants as C  # noqa: N812 - Ansible's own name for it
@@ -17,15 +14,20 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleE
 from ansible.plugins.action import ActionBase
 from ansible_collections.muster.gpu.plugins.module_utils.gpu_probe import VERSION, payload
 from ansible_collections.muster.gpu.plugins.plugin_utils import answer as answers
-from ansible_collections.muster.gpu.plugins.plugin_utils import arguments, facts_document, spool
+from ansible_collections.muster.gpu.plugins.plugin_utils import (
+    arguments,
+    facts_document,
+    last_read,
+    limits,
+    spool,
+)
 
 # Built when Ansible imports this plugin, which it does in its main process before it forks its workers:
 # every worker of every play inherits it, none builds it again.
 PAYLOAD = payload.build()
-
-
-class OutOfTime(BaseException):
-    """Our own deadline passed; not an Exception, so that no connection plugin takes it for its own."""
+_TOO_MUCH = "the node sent more than an answer can be: it was cut off when it took %d MB of memory here" % (
+    limits.MEMORY_MAX // 2**20
+)
 
 
 class ActionModule(ActionBase):
@@ -52,9 +54,18 @@ class ActionModule(ActionBase):
             )
         started = time.time()
         epoch_ms = int(started * 1000)
-        known = facts_document.envelope(node, epoch_ms, chosen["expected_cards"], chosen["pool"])
+        directory = spool.root(chosen["spool"], os.environ)
+        shown = started if chosen["now"] is None else chosen["now"]
+        unseen = last_read.since(directory, node, shown)
+        if chosen["log_since"] is None:
+            chosen["log_since"] = unseen
+        known = facts_document.envelope(
+            node, epoch_ms, chosen["expected_cards"], chosen["pool"], chosen["non_production"]
+        )
         document, failure = self._document(chosen, known, task_vars)
-        place = self._spooled(chosen, document, epoch_ms)
+        place = self._spooled(directory, document, epoch_ms)
+        if chosen["log_since"] <= unseen and _has_log(document):
+            self._note(directory, node, shown)
         if failure is not None:
             raise failure
         return _result(chosen, document, place, int((time.time() - started) * 1000))
@@ -66,14 +77,17 @@ class ActionModule(ActionBase):
             return facts_document.not_read(known, reach, detail, VERSION)
 
         try:
-            with _deadline(chosen["timeout_s"], self._task.timeout):
+            with limits.deadline(chosen["timeout_s"], self._task.timeout), limits.memory():
                 done = self._ask(chosen, task_vars)
         except AnsibleError as error:  # no connection, or no right to become the other user
             reach = "unreachable" if isinstance(error, AnsibleConnectionFailure) else "unreadable"
             return unread(reach, answers.excerpt(str(error))), error
-        except OutOfTime:
-            _end_own_children()
+        except limits.OutOfTime:
+            limits.end_own_children()
             return unread("timed_out", "no answer within %d s" % chosen["timeout_s"]), None
+        except limits.TooMuch:
+            limits.end_own_children()
+            return unread("unreadable", _TOO_MUCH), None
         except BaseException as error:  # the task's own `timeout` is not an Exception either
             if "Timeout" not in type(error).__name__:
                 raise
@@ -122,8 +136,7 @@ class ActionModule(ActionBase):
         finally:
             self._remove_tmp_path(directory)
 
-    def _spooled(self, chosen, document, epoch_ms):
-        directory = spool.root(chosen["spool"], os.environ)
+    def _spooled(self, directory, document, epoch_ms):
         try:
             return spool.write(directory, document, epoch_ms)
         except OSError as error:
@@ -132,6 +145,21 @@ class ActionModule(ActionBase):
                 "give the spool to this user, and sweep again."
                 % (document["node"], directory, error.strerror)
             ) from error
+
+    def _note(self, directory, node, shown):
+        try:
+            last_read.note(directory, node, shown)
+        except OSError as error:
+            self._display.warning(
+                "That the kernel log of %s was read could not be noted below %s: %s. The next sweep reads "
+                "the same lines of it again." % (node, directory, error.strerror)
+            )
+
+
+def _has_log(document):
+    """Whether the node's kernel log was read; one that was not is to be looked for again next time."""
+    host = document.get("host")
+    return isinstance(host, dict) and isinstance(host.get("log"), list)
 
 
 def _result(chosen, document, place, took_ms):
@@ -161,39 +189,3 @@ def _no_python(stderr):
     if not found or found[0] == "none":
         return "no python3 on the node; the probe needs Python 3.8 or later"
     return "the node's newest Python is %s; the probe needs 3.8 or later" % answers.printable(found[0])[:20]
-
-
-@contextlib.contextmanager
-def _deadline(seconds, task_timeout):
-    """Raise OutOfTime in the body after so many seconds; Ansible's own task timeout takes precedence."""
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not seconds or task_timeout or not in_main_thread:  # signals reach the main thread only
-        yield
-        return
-
-    def out_of_time(_signal, _frame):
-        raise OutOfTime
-
-    before = signal.signal(signal.SIGALRM, out_of_time)
-    signal.alarm(int(seconds))
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _end_own_children():
-    """End what the connection plugin started in this worker and left running, such as an ssh client."""
-    for pid in _descendants(os.getpid()):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGTERM)
-
-
-def _descendants(pid):
-    try:
-        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as stream:
-            children = [int(child) for child in stream.read().split()]
-    except (OSError, ValueError):
-        return []
-    return children + [further for child in children for further in _descendants(child)]

@@ -16,7 +16,8 @@ description:
     be read or not. Every reading in it is a value, or unread with a reason; nothing unread is zero.
   - An option that the task does not give is taken from the host's variable of the name that
     C(playbooks/sweep.yml) lists, such as C(muster_spool) or C(muster_card_deadline).
-  - Nothing is installed or left on the node. The probe and the controller's pynvml travel with the task.
+  - Nothing is installed or left on the node but the lock file, and that only by root. The probe and the
+    controller's pynvml travel with the task.
   - Every card is read in a process of its own with a deadline, so that one hung, lost or crashing card
     costs only its own readings.
   - Reading changes nothing, so check mode reads as well, and writes the spool on the controller.
@@ -30,8 +31,9 @@ options:
   spool:
     description:
       - Directory on the controller for the documents; made with mode 0700 where it does not exist.
-      - Without it E(MUSTER_SPOOL) is used, else C(muster/spool) below E(XDG_STATE_HOME), else
-        C(~/.local/state/muster/spool).
+      - Without it E(MUSTER_SPOOL) is used; else the spool that belongs to the ledger in E(MUSTER_LEDGER), for
+        an SQLite ledger its file's path with C(.spool) behind it; else C(muster/spool) below
+        E(XDG_STATE_HOME) or C(~/.local/state). C(muster ingest) looks for it by the same rule.
     type: path
   return_facts:
     description: Return the document as RV(facts) too. It may be large; the spool has it in any case.
@@ -43,12 +45,16 @@ options:
   pool:
     description: The pool the inventory puts the node in; noted in the document.
     type: str
+  non_production:
+    description: Whether the inventory calls the node a laboratory or test bench; noted in the document.
+    type: bool
+    default: false
   timeout_s:
     description:
       - Seconds after which the node is given up and recorded as timed out, whatever it does; 0 for never.
+      - Without it O(deadline_s) and 30 more. It must be longer than O(deadline_s).
       - The task keyword C(timeout) takes its place where it is set.
     type: int
-    default: 60
   deadline_s:
     description: Seconds in which the probe answers with what it has.
     type: float
@@ -59,8 +65,10 @@ options:
     default: 10.0
   log_since:
     description:
-      - Read Xid and SXid lines of the kernel log since this time, in seconds since 1970.
-      - Without it those of the present boot.
+      - Read Xid and SXid lines of the kernel log since this time, in seconds since 1970. Earlier boots count,
+        as far as the node keeps their log.
+      - Without it since an hour before the log of this node was last read, which C(last_read) in the spool
+        notes; since 31 days where it never was.
     type: float
   log_lines_max:
     description: At most so many lines of the kernel log, the newest.
@@ -105,6 +113,9 @@ notes:
   - The document's node is the inventory's name for the host. What the node calls itself identifies nothing.
   - A task that uses C(delegate_to) is refused, because it would record another machine's cards.
   - Readings that need root (processes of others, parts of the kernel log) are unread without C(become).
+  - Without C(become) the lock is shared only where its file is there and may be read, and NVML is read
+    without it otherwise, which the document says.
+  - A node that sends without end is cut off when its output takes 256 MB of the controller's memory.
 """
 
 EXAMPLES = r"""

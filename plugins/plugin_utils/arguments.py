@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
@@ -12,7 +13,8 @@ SPEC = {
     "return_facts": (bool, False, None, None),
     "expected_cards": (int, None, 0, 128),
     "pool": (str, None, None, None),
-    "timeout_s": (int, 60, 0, 86400),
+    "non_production": (bool, False, None, None),
+    "timeout_s": (int, None, 0, 86400),
     "deadline_s": (float, 30.0, 1, 3600),
     "card_deadline_s": (float, 10.0, 0.1, 3600),
     "log_since": (float, None, 0, None),
@@ -30,6 +32,7 @@ VARIABLES = {
     "spool": "muster_spool",
     "expected_cards": "muster_expected_cards",
     "pool": "muster_pool",
+    "non_production": "muster_non_production",
     "timeout_s": "muster_timeout",
     "deadline_s": "muster_node_deadline",
     "card_deadline_s": "muster_card_deadline",
@@ -42,7 +45,10 @@ VARIABLES = {
     "nvml_data": "muster_nvml_data",
     "now": "muster_now",
 }
-_FOR_ACTION = ("spool", "return_facts", "expected_cards", "pool", "timeout_s")
+_FOR_ACTION = ("spool", "return_facts", "expected_cards", "pool", "non_production", "timeout_s")
+# Between the probe's own deadline and giving the node up: logging in, the way there and back, and the
+# start of Python on a node that is slow enough to use its deadline.
+MARGIN_S = 30
 
 
 def from_variables(variables, render):
@@ -62,7 +68,16 @@ def checked(given):
             near = difflib.get_close_matches(name, SPEC, n=1)
             hint = " Did you mean %s?" % near[0] if near else " It knows: %s." % ", ".join(sorted(SPEC))
             raise ValueError("gpu_facts has no option %s.%s" % (name, hint))
-    return {name: _value(name, given.get(name)) for name in SPEC}
+    chosen = {name: _value(name, given.get(name)) for name in SPEC}
+    if chosen["timeout_s"] is None:
+        chosen["timeout_s"] = math.ceil(chosen["deadline_s"]) + MARGIN_S
+    if 0 < chosen["timeout_s"] <= chosen["deadline_s"]:
+        raise ValueError(
+            "gpu_facts: timeout_s (muster_timeout, %d) must be longer than deadline_s (muster_node_deadline, "
+            "%g): a node that needs its deadline would be given up just before it answers."
+            % (chosen["timeout_s"], chosen["deadline_s"])
+        )
+    return chosen
 
 
 def for_probe(chosen):

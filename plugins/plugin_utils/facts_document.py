@@ -14,11 +14,11 @@ def moment(epoch_ms):
     return "%s.%03dZ" % (stamp, milliseconds)
 
 
-def envelope(node, epoch_ms, expected_cards=None, pool=None):
+def envelope(node, epoch_ms, expected_cards=None, pool=None, non_production=False):
     """What the controller knows of a node at one time: nothing of it comes from the node.
 
-    epoch_ms: milliseconds since 1970 on the controller's clock. expected_cards and pool are what the
-    inventory says, or None.
+    epoch_ms: milliseconds since 1970 on the controller's clock. The others are what the inventory says, or
+    None and False.
     """
     return {
         "schema": SCHEMA,
@@ -26,6 +26,7 @@ def envelope(node, epoch_ms, expected_cards=None, pool=None):
         "observed_at": moment(epoch_ms),
         "expected_cards": expected_cards,
         "pool": pool,
+        "non_production": non_production,
     }
 
 

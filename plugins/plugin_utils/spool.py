@@ -5,17 +5,46 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import urllib.parse
 
 _NAME_MAX = 180  # of the node's part; a file name has 255 bytes at most, and the digest keeps names apart
+_DIGEST_HEX = 12  # as many as default_spool of the program takes
+# No name of a user holds ":" or "/"; the password ends at the first "@", as SQLAlchemy reads it.
+_PASSWORD = re.compile(r"^([^:/]*):[^@]*@")
 
 
 def root(chosen, environment):
-    """The spool's directory: the chosen one, else MUSTER_SPOOL, else under the XDG state directory."""
-    if chosen or environment.get("MUSTER_SPOOL"):
-        return os.path.expanduser(chosen or environment["MUSTER_SPOOL"])
-    state = environment.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return os.path.join(state, "muster", "spool")
+    """The spool's directory, absolute: the chosen one, else MUSTER_SPOOL, else the one of MUSTER_LEDGER.
+
+    The program reads where this writes: the rule is stated at default_spool in
+    lifecycle/adapters/spool.py, and tests/cases/default_spool.yml holds both sides to it.
+    """
+    chosen = chosen or environment.get("MUSTER_SPOOL")
+    if chosen:
+        return _full_path(chosen)
+    xdg = environment.get("XDG_STATE_HOME", "")
+    state = os.path.join(_full_path(xdg if xdg.startswith("/") else "~/.local/state"), "muster")
+    return _beside_ledger(environment.get("MUSTER_LEDGER", ""), state)
+
+
+def _beside_ledger(url, state):
+    """The spool of the ledger with this URL; `state` is Muster's state directory."""
+    scheme, separator, rest = url.partition("://")
+    place, _, query = _PASSWORD.sub(r"\1@", rest).partition("?")
+    backend = scheme.partition("+")[0]
+    file = urllib.parse.unquote(place).removeprefix("/").removeprefix("file:")
+    if not url or (backend == "sqlite" and _full_path(file) == os.path.join(state, "ledger.db")):
+        return os.path.join(state, "spool")
+    if backend == "sqlite" and file not in ("", ":memory:"):
+        return _full_path(file) + ".spool"
+    kept = "&".join(pair for pair in query.split("&") if not pair.startswith("password="))
+    name = backend + separator + place + ("?" if kept else "") + kept
+    return os.path.join(state, "spool-" + hashlib.sha256(name.encode()).hexdigest()[:_DIGEST_HEX])
+
+
+def _full_path(text):
+    return os.path.abspath(os.path.expanduser(text))
 
 
 def write(spool, document, epoch_ms):

@@ -2,7 +2,8 @@
 
 A child runs in its own session with its standard streams on /dev/null, so that one that is stuck in the
 driver cannot hold an SSH channel open. It answers through a pipe, one JSON line per piece, and what
-arrived before a hang or a crash is kept. At its deadline it is killed and never waited for endlessly.
+arrived before a hang or a crash is kept. At its deadline it is killed, with the programs that it
+started, and never waited for endlessly.
 """
 
 import json
@@ -130,10 +131,13 @@ def _deliver(child, line):
 
 
 def _kill(pid):
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    """End the child and what it started: it leads a session, so its group bears its own number."""
+    # One that has not come to setsid yet leads no group, and has started nothing.
+    for end in (os.killpg, os.kill):
+        try:
+            end(pid, signal.SIGKILL)
+        except OSError:
+            continue
 
 
 def _reap(pid):

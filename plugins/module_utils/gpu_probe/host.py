@@ -4,6 +4,7 @@ import os
 import sys
 import time
 
+from . import confinement
 from .devices import pci_gpus
 from .files import exists, names, os_reason, read_raw, read_text
 from .values import is_unread, text, unread
@@ -22,6 +23,7 @@ PATHS = (
     "python",
     "clock",
     "uptime_s",
+    "confined",
     "pci_gpus",
     "cpu.governor",
     "cpu.scaling_driver",
@@ -41,6 +43,7 @@ def worker(root, now):
                 "python": sys.version.split()[0],
                 "clock": float(time.time() if now is None else now),
                 "uptime_s": uptime(root),
+                "confined": confinement.read(root),
             }
         )
         emit(_cpu(root))

@@ -1,29 +1,21 @@
 """Xid and SXid lines of the kernel log with their times, from the first source that can be read."""
 
-import collections
-import os
 import re
 import time
 
-from .files import under
+from . import log_sources
 from .host import uptime
-from .options import COMMAND_S, LOG_BYTES_MAX, LOG_COMMAND_S, LOG_TEXT_MAX
+from .options import LOG_TEXT_MAX
 from .values import is_unread, unread
 
 PATHS = ("log", "log_source")
 
-_WANTED = re.compile(r"\bS?Xid\b|fallen off the bus")
 _EPOCH = re.compile(r"^(\d+\.\d+)\s")
 _SINCE_BOOT = re.compile(r"^(?:<\d+>)?\[\s*(\d+\.\d+)\]\s")
 _ISO = re.compile(r"^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)\s")
 _SYSLOG = re.compile(r"^([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)\s")
 _PREFIX = re.compile(r"^(?:\S+ )?kernel:\s*(?:\[\s*\d+\.\d+\]\s*)?")
-_FILES = ("/var/log/kern.log", "/var/log/messages", "/var/log/syslog")
-_KMSG_RECORD = 8192  # one read returns one record; the kernel's own limit is CONSOLE_EXT_LOG_MAX, 8 KiB
-
-
-class Unreadable(Exception):
-    """A source that cannot be read, with the reason."""
+_DETAIL_MAX = 300
 
 
 class Clock:
@@ -68,146 +60,67 @@ def worker(root, since, lines_max, now):
     """The work of the child that reads the kernel log."""
 
     def work(emit):
-        emit(read(root, since, lines_max, Clock(root, now)))
+        emit(read(root, since, int(lines_max), Clock(root, now)))
 
     return work
 
 
 def read(root, since, lines_max, clock):
-    """{"log": lines or unread, "log_source": which}. No line found in a readable log is an empty list."""
+    """{"log": lines or unread, "log_source": which, "log_detail": how it falls short of `since`}.
+
+    No line found in a readable log is an empty list.
+    """
     refusals = []
-    for name, source in _sources(root, since):
+    for name, ask in log_sources.sources(root, since, lines_max):
         try:
-            lines = _select(source(), since, lines_max, clock)
-        except Unreadable as error:
+            taken = ask()
+        except log_sources.Unreadable as error:
             refusals.append("%s: %s" % (name, error))
             continue
-        return {"log": lines, "log_source": name}
+        return facts(root, since, lines_max, clock, taken)
     reason = "no_permission" if any("ermi" in refusal for refusal in refusals) else "no_data"
-    refused = unread(reason, "; ".join(refusals)[:300])
-    return {"log": refused, "log_source": refused}
+    refused = unread(reason, "; ".join(refusals)[:_DETAIL_MAX])
+    return {"log": refused, "log_source": refused, "log_detail": ""}
 
 
-def _sources(root, since):
-    if root == "/":
-        yield "journal", lambda: _journal(since)
-        yield "kmsg", _kmsg
-        yield "dmesg", lambda: _command(["dmesg"], COMMAND_S)
-    for path in _FILES:
-        yield path, lambda path=path: _file(under(root, path))
+def facts(root, since, lines_max, clock, taken):
+    """What a source gave, as facts; one that knows the present boot only is helped out by files of syslog."""
+    lines, detail = _entries(taken, since, clock)
+    names, details = [taken.name], [detail]
+    if not taken.reaches_back and since is not None and clock.boot is not None and since < clock.boot:
+        try:
+            past = log_sources.older(root, since, lines_max)
+        except log_sources.Unreadable as error:
+            details.append("nothing before the present boot: %s" % error)
+        else:
+            earlier, detail = _entries(past, since, clock)
+            lines = [entry for entry in earlier if _is_before(entry, clock.boot)] + lines
+            names.append(past.name)
+            details.append(detail)
+    return {
+        "log": lines[max(0, len(lines) - lines_max) :],
+        "log_source": " and ".join(names),
+        "log_detail": "; ".join(detail for detail in details if detail)[:_DETAIL_MAX],
+    }
 
 
-def _select(lines, since, lines_max, clock):
-    """The newest wanted lines, oldest first, none before `since`."""
-    kept = collections.deque(maxlen=int(lines_max))
-    for line in lines:
-        if not _WANTED.search(line):
-            continue
+def _is_before(entry, boot):
+    return not is_unread(entry["at"]) and entry["at"] < boot
+
+
+def _entries(taken, since, clock):
+    """(the lines as facts, none before `since`; which bound was met, unless `since` was reached before)."""
+    found, detail = [], taken.detail
+    for line in taken.lines:
         at, rest = clock.read(line)
         if at is not None and since is not None and at < since:
+            detail = ""
             continue
         message = "".join(c if c.isprintable() else " " for c in _PREFIX.sub("", rest, count=1))
         entry = {"text": message.strip()[:LOG_TEXT_MAX]}
         entry["at"] = unread("no_data", "the line carries no time") if at is None else round(at, 6)
-        kept.append(entry)
-    return list(kept)
-
-
-def _journal(since):
-    """Lines of the journal. An empty answer counts only where the journal has kernel lines at all."""
-    if not os.path.isdir("/run/systemd/journal"):
-        raise Unreadable("no journal runs here")
-    base = ["journalctl", "-q", "--no-pager", "-o", "short-unix"]
-    span = ["-k"] if since is None else ["_TRANSPORT=kernel", "--since=@%d" % int(since)]
-    lines = list(_command(base + span, LOG_COMMAND_S))
-    if not lines and not list(_command([*base, "-k", "-n", "1"], COMMAND_S)):
-        raise Unreadable("the journal shows no kernel line; permission may be missing")
-    return lines
-
-
-def _command(command, seconds):
-    """The lines a command prints that are wanted, or one line where it prints others only."""
-    import subprocess  # only where there is a journal or no /dev/kmsg
-    import threading
-
-    try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-    except OSError as error:
-        raise Unreadable(error.strerror) from error
-    timer = threading.Timer(seconds, process.kill)
-    timer.start()
-    try:
-        wanted, some, whole = _drain(process.stdout)
-        if not whole:
-            process.kill()
-        status = process.wait()
-    finally:
-        timer.cancel()
-    if status:
-        raise Unreadable("%s ended with status %d" % (command[0], status))
-    return wanted or some
-
-
-def _drain(stream):
-    """(wanted lines, one other line, whether all was read)"""
-    wanted, some, size = [], [], 0
-    for raw in stream:
-        size += len(raw)
-        if size > LOG_BYTES_MAX:
-            return wanted, some, False
-        line = raw.decode("utf-8", "replace").rstrip("\n")
-        if _WANTED.search(line):
-            wanted.append(line)
-        elif not some:
-            some.append(line)
-    return wanted, some, True
-
-
-def _kmsg():
-    """Records of /dev/kmsg in dmesg's form; reading it takes nothing away from other readers."""
-    try:
-        device = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
-    except OSError as error:
-        raise Unreadable(error.strerror) from error
-    lines = []
-    try:
-        for record in _records(device):
-            head, _, message = record.partition(";")
-            fields = head.split(",")
-            if len(fields) > 2 and fields[2].isdigit():
-                lines.append("[%.6f] %s" % (int(fields[2]) / 1e6, message.split("\n")[0]))
-    finally:
-        os.close(device)
-    return lines
-
-
-def _records(device):
-    size = 0
-    while size < LOG_BYTES_MAX:
-        try:
-            raw = os.read(device, _KMSG_RECORD)
-        except BrokenPipeError:
-            continue  # records were overwritten while reading; the next read goes on with the oldest left
-        except BlockingIOError:
-            return
-        except OSError as error:
-            raise Unreadable(error.strerror) from error
-        size += len(raw)
-        if not raw:
-            return
-        yield raw.decode("utf-8", "replace")
-
-
-def _file(path):
-    """The last part of a log file, at most LOG_BYTES_MAX of it."""
-    try:
-        with open(path, "rb") as stream:
-            stream.seek(max(0, os.fstat(stream.fileno()).st_size - LOG_BYTES_MAX))
-            return stream.read(LOG_BYTES_MAX).decode("utf-8", "replace").splitlines()
-    except OSError as error:
-        raise Unreadable(error.strerror) from error
+        found.append(entry)
+    return found, detail
 
 
 def _iso(stamp):

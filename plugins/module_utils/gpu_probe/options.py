@@ -21,6 +21,7 @@ CHILD_BYTES_MAX = 2 * 1024 * 1024  # a card with 36 links and 1,000 processes an
 FILE_BYTES_MAX = 64 * 1024  # every /proc and /sys file read here is smaller
 PACKAGE_BYTES_MAX = 64 * 1024 * 1024  # dpkg's status file of a full desktop is about 10 MB
 LOG_BYTES_MAX = 64 * 1024 * 1024  # read from the kernel log at most, so that a flood of lines has an end
+LOG_BLOCK_BYTES = 256 * 1024  # of the log looked at together; a line that fills one is no kernel line
 LOG_TEXT_MAX = 1000  # characters kept of a log line; the kernel cuts its own at 1,024 bytes
 COMMAND_S = 5.0  # for one subprocess; systemctl, rpm and dmesg answer within a second on a sound node
 LOG_COMMAND_S = 10.0  # for the journal of a month, which a slow disk may need

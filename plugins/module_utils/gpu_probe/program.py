@@ -63,7 +63,7 @@ class _Probe:
         self.root = chosen["root"]
         self.started = time.monotonic()
         self.crew = children.Crew(self.started + chosen["deadline_s"])
-        self.host = {}
+        self.host = {"log_detail": ""}
         self.cards = []
         self.scout = None
         self.nvml = {}
@@ -246,12 +246,15 @@ def _card(entry):
 
 
 def _seat_by_elimination(cards, gpus):
-    """A lost card cannot say where it sits; if it is the only one, the one seat left over is its own."""
+    """A lost card cannot say where it sits; if it is the only one, the one seat left over is its own.
+
+    A GPU that another driver holds, such as vfio-pci, is none of NVML's and leaves no seat over.
+    """
     if is_unread(gpus):
         return
     silent = [entry for entry in cards if is_unread(entry["seat"]["pci"])]
     claimed = {str(entry["seat"]["pci"]) for entry in cards}
-    free = [gpu["pci"] for gpu in gpus if gpu["pci"] not in claimed]
+    free = [gpu["pci"] for gpu in gpus if gpu["driver"] == "nvidia" and gpu["pci"] not in claimed]
     if len(silent) == 1 and len(free) == 1:
         silent[0]["seat"]["pci"] = free[0]
         note = "the seat is the only one that no other card claims"

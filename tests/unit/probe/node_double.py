@@ -99,6 +99,7 @@ def a_root(where: Path, gpus: list[str] | None = None, **files: str) -> Path:
         "proc/cmdline": "BOOT_IMAGE=/vmlinuz quiet iommu=pt\n",
         "proc/uptime": "1000.50 8000.00\n",
         "proc/1/comm": "systemd\n",
+        "proc/self/cgroup": "0::/user.slice/user-0.slice/session-1.scope\n",
         "proc/77/comm": "nvidia-persiste\n",
         "proc/4242/comm": "python3\n",
         "proc/4242/cgroup": "0::/system.slice/slurmstepd.scope/job_991/step_0/user/task_0\n",
@@ -106,7 +107,7 @@ def a_root(where: Path, gpus: list[str] | None = None, **files: str) -> Path:
         "etc/os-release": 'NAME="Debian"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n',
         "sys/module/nvidia/version": "580.65.06\n",
         "sys/module/nvidia/refcnt": "17\n",
-        "run/lock/.keep": "",
+        "run/lock/muster-gpu.lock": "",
         "var/log/kern.log": "",
     }
     written.update({name.replace("__", "/"): text for name, text in files.items()})

@@ -4,122 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import shutil
 import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 import yaml
 from gpu_probe import frame
-from node_double import CHECKOUT, a_card, a_node, a_root, imported, options_for
-
-from lifecycle.core.facts import FactsDocument
-from lifecycle.core.ingest import parse_document
-
-BIN = Path(sys.executable).parent
-
-BY_FILE = """
-from ansible.plugins.connection.local import Connection as Local
-DOCUMENTATION = '''
-name: by_file
-short_description: The local connection, unable to feed a command's stdin
-description: For tests.
-options: {}
-'''
-class Connection(Local):
-    transport = "by_file"
-    has_pipelining = False
-"""
-
-NO_ROUTE = """
-from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.connection import ConnectionBase
-DOCUMENTATION = '''
-name: no_route
-short_description: A connection that is never made
-description: For tests.
-options: {}
-'''
-class Connection(ConnectionBase):
-    transport = "no_route"
-    has_pipelining = True
-    def _connect(self):
-        return self
-    def exec_command(self, cmd, in_data=None, sudoable=True):
-        raise AnsibleConnectionFailure("No route to host\\x1b[31m")
-    def put_file(self, in_path, out_path):
-        raise AnsibleConnectionFailure("No route to host")
-    def fetch_file(self, in_path, out_path):
-        raise AnsibleConnectionFailure("No route to host")
-    def close(self):
-        pass
-"""
-
-
-def script(where: Path, body: str) -> str:
-    """An executable that stands in for a node's Python."""
-    where.write_text("#!/bin/sh\n" + body)
-    where.chmod(0o755)
-    return str(where)
-
-
-def sweep(
-    where: Path,
-    hosts: dict[str, dict[str, Any]],
-    *arguments: str,
-    playbook: str | Path | None = None,
-    **environment: str,
-) -> subprocess.CompletedProcess[str]:
-    """Run a playbook over `hosts` with the local connection; the spool is `where`/spool."""
-    inventory = where / "inventory.yml"
-    common = {"ansible_connection": "local", "muster_spool": str(where / "spool")}
-    inventory.write_text(yaml.safe_dump({"gpu_nodes": {"vars": common, "hosts": hosts}}))
-    plugins = where / "connection_plugins"
-    plugins.mkdir(exist_ok=True)
-    (plugins / "by_file.py").write_text(BY_FILE)
-    (plugins / "no_route.py").write_text(NO_ROUTE)
-    settings = {
-        "ANSIBLE_CONFIG": str(CHECKOUT / "ansible.cfg"),
-        "ANSIBLE_CONNECTION_PLUGINS": str(plugins),
-        "ANSIBLE_LOCAL_TEMP": str(where / "ansible"),
-        "ANSIBLE_REMOTE_TMP": str(where / "remote"),
-        "ANSIBLE_NOCOLOR": "1",
-    }
-    return subprocess.run(
-        [BIN / "ansible-playbook", "-i", inventory, playbook or CHECKOUT / "playbooks/sweep.yml", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=where,
-        env={**os.environ, **settings, **environment},
-        check=False,
-    )
-
-
-def documents(spool: Path) -> dict[str, FactsDocument]:
-    """Every document in the spool by its node; the ledger's reader takes each of them."""
-    found = {}
-    for path in sorted((spool / "incoming").iterdir()):
-        parse_document(path.read_bytes())
-        document = msgspec.json.decode(path.read_bytes(), type=FactsDocument)
-        found[document.node] = document
-    return found
-
-
-def simulated(where: Path, *cards: dict[str, Any]) -> dict[str, Any]:
-    """Host variables of a node whose cards and files are simulated."""
-    where.mkdir()
-    chosen = options_for(where, a_node(*cards))
-    return {
-        "muster_probe_root": chosen["root"],
-        "muster_nvml_library": chosen["nvml_library"],
-        "muster_nvml_data": chosen["nvml_data"],
-    }
+from node_double import CHECKOUT, a_card, a_root, imported
+from playbook_runs import documents, run_task, script, simulated, sweep
 
 
 @pytest.fixture(scope="module")
@@ -149,9 +44,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
         name: {"ansible_python_interpreter": script(where / f"{name}.sh", body)}
         for name, body in stand_ins.items()
     }
-    hosts["hung"]["muster_timeout"] = 5
+    hosts["hung"].update(muster_timeout=5, muster_node_deadline=4)
     hosts["sound"] = simulated(where / "sound", a_card(0), a_card(1, faults={"lost": True}))
-    hosts["sound"].update(muster_expected_cards=2, muster_pool="train")
+    hosts["sound"].update(muster_expected_cards=2, muster_pool="train", muster_non_production="yes")
     hosts["noisy"].update(simulated(where / "noisy", a_card(0)))
     hosts["by_file"] = {**simulated(where / "by_file", a_card(0)), "ansible_connection": "by_file"}
     hosts["cut_off"] = {"ansible_connection": "no_route"}
@@ -162,9 +57,22 @@ def test_a_sound_node_leaves_its_cards_in_the_spool(fleet: tuple[Path, Any]) -> 
     document = documents(fleet[0] / "spool")["sound"]
     assert (document.reach, document.simulated, document.reader.name) == ("ok", True, "probe")
     assert [card.read.outcome for card in document.cards] == ["ok", "lost"]
-    assert (document.expected_cards, document.pool) == (2, "train")
+    assert (document.expected_cards, document.pool, document.non_production) == (2, "train", True)
     assert document.host.claimed_hostname == "somebody"
     assert document.cards[0].identity.serial == "0322621001234"
+
+
+def test_a_node_of_which_the_inventory_says_nothing_is_in_production(fleet: tuple[Path, Any]) -> None:
+    found = documents(fleet[0] / "spool")
+    assert (found["noisy"].expected_cards, found["noisy"].pool) == (None, None)
+    assert found["noisy"].non_production is found["garbage"].non_production is False
+
+
+def test_only_nodes_whose_log_was_read_are_noted_as_read(fleet: tuple[Path, Any]) -> None:
+    noted = {path.name: float(path.read_text()) for path in (fleet[0] / "spool/last_read").iterdir()}
+    assert set(noted) == {"sound", "noisy", "by_file"}  # «claims» answered without a log
+    observed = datetime.fromisoformat(documents(fleet[0] / "spool")["sound"].observed_at)
+    assert abs(noted["sound"] - observed.timestamp()) < 0.01
 
 
 def test_every_node_that_was_asked_leaves_one_document(fleet: tuple[Path, Any]) -> None:
@@ -230,14 +138,6 @@ def test_the_spool_file_is_named_in_the_result(fleet: tuple[Path, Any]) -> None:
     assert "facts" not in result
 
 
-def run_task(
-    where: Path, task: dict[str, Any], *arguments: str, **host: Any
-) -> subprocess.CompletedProcess[str]:
-    play = {"hosts": "gpu_nodes", "gather_facts": False, "tasks": [task]}
-    (where / "play.yml").write_text(yaml.safe_dump([play]))
-    return sweep(where, {"one": host}, "-v", *arguments, playbook=where / "play.yml")
-
-
 def test_check_mode_reads_as_well(tmp_path: Path) -> None:
     options = {"spool": str(tmp_path / "spool"), "root": str(tmp_path), "return_facts": True}
     done = run_task(tmp_path, {"muster.gpu.gpu_facts": options}, "--check")
@@ -253,6 +153,11 @@ def test_check_mode_reads_as_well(tmp_path: Path) -> None:
         ({"zzz": 3}, "gpu_facts has no option zzz. It knows: card_deadline_s, "),
         ({"deadline_s": "soon"}, "gpu_facts: deadline_s must be a number, not 'soon'."),
         ({"log_lines_max": -1}, "gpu_facts: log_lines_max must be at least 0, not -1."),
+        (
+            {"deadline_s": 60, "timeout_s": 60},
+            "gpu_facts: timeout_s (muster_timeout, 60) must be longer than deadline_s (muster_node",
+        ),
+        ({"timeout_s": 20}, "gpu_facts: timeout_s (muster_timeout, 20) must be longer than deadline_s "),
     ],
 )
 def test_an_option_that_is_wrong_is_refused_with_the_nearest_right_name(
@@ -262,6 +167,15 @@ def test_an_option_that_is_wrong_is_refused_with_the_nearest_right_name(
     with pytest.raises(ValueError, match="gpu_facts") as caught:
         arguments.checked(options)
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("options", "timeout_s"),
+    [({}, 60), ({"deadline_s": 90.5}, 121), ({"timeout_s": 31}, 31), ({"timeout_s": 0}, 0)],
+)
+def test_a_node_is_given_up_only_after_its_own_deadline(options: dict[str, Any], timeout_s: int) -> None:
+    arguments = imported("gpu_facts_arguments", CHECKOUT / "plugins/plugin_utils/arguments.py")
+    assert arguments.checked(options)["timeout_s"] == timeout_s
 
 
 def test_a_refusal_reaches_the_user_and_writes_nothing(tmp_path: Path) -> None:
@@ -298,14 +212,6 @@ def test_a_spool_that_cannot_be_written_fails_the_task_with_a_remedy(tmp_path: P
     assert done.returncode == 2
     assert "could not be written to the spool" in done.stdout
     assert "Not a directory" in done.stdout
-
-
-@pytest.fixture
-def public_directory() -> Iterator[Path]:
-    """A directory that other users reach, which tmp_path is not."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
 
 
 @pytest.mark.root

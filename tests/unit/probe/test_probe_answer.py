@@ -149,7 +149,7 @@ def test_whatever_json_a_node_answers_yields_a_document_of_its_own_or_a_refusal(
     assert (document["node"], document["observed_at"]) == ("gpu-17", "2023-11-14T22:13:20.123Z")
     assert set(document) == {
         "schema", "node", "observed_at", "reach", "reach_detail", "simulated", "reader", "host", "cards",
-        "expected_cards", "pool",
+        "expected_cards", "pool", "non_production",
     }  # fmt: skip
     json.dumps(document, allow_nan=False, ensure_ascii=False).encode("utf-8")
 

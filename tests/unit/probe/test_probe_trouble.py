@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
+import subprocess
+import time
 from pathlib import Path
 
 import msgspec
 import pytest
+from gpu_probe import children
 from node_double import a_card, a_node, a_root, options_for, reason, run_probe
 
 from lifecycle.core.facts import Card, Host
@@ -80,6 +84,20 @@ def test_the_seat_of_the_one_lost_card_is_the_one_left_over(tmp_path: Path) -> N
     lost = run_probe(options_for(tmp_path, node))["cards"][1]
     assert lost["seat"]["pci"] == "0000:0f:00.0"
     assert "no other card claims" in lost["read"]["detail"]
+
+
+def test_a_gpu_that_another_driver_holds_is_no_seat_left_over(tmp_path: Path) -> None:
+    a_root(tmp_path / "root", gpus=["0000:07:00.0", "0000:0f:00.0", "0000:1f:00.0"])
+    bound = tmp_path / "root/sys/bus/pci/devices/0000:1f:00.0/driver"
+    node = a_node(a_card(0), a_card(1, faults={"lost": True}))
+    seats = {}
+    for driver in ("vfio-pci", None, "nvidia"):
+        bound.unlink(missing_ok=True)
+        if driver:
+            bound.symlink_to(f"../../../../bus/pci/drivers/{driver}")
+        seats[driver] = run_probe(options_for(tmp_path, node))["cards"][1]["seat"]["pci"]
+    assert seats["vfio-pci"] == seats[None] == "0000:0f:00.0"
+    assert reason(seats["nvidia"]) == "lost"  # two seats are left over
 
 
 def test_the_seats_of_two_lost_cards_are_not_guessed(tmp_path: Path) -> None:
@@ -194,6 +212,30 @@ def test_a_child_that_outlives_the_probe_does_not_hold_its_output_open(tmp_path:
     os.kill(pid, signal.SIGKILL)
     assert answer["host"]["nvml_state"] == "timed_out"
     assert streams == ["/dev/null"] * 3
+
+
+def test_a_program_that_a_late_child_started_ends_with_it(tmp_path: Path) -> None:
+    witness = tmp_path / "pid"
+    opened = []
+
+    def work(emit: object) -> None:
+        program = subprocess.Popen(["sleep", "3600"])
+        witness.write_text(str(program.pid))
+        emit({"started": program.pid})
+        program.wait()
+
+    def heard(piece: dict[str, int]) -> None:
+        opened.append(os.pidfd_open(piece["started"]))
+
+    crew = children.Crew(time.monotonic() + 600)
+    child = crew.start(work, QUICK_S, heard)
+    crew.run()
+    assert child.outcome == "timed_out"
+    ended, _, _ = select.select(opened, [], [], 30)
+    os.close(opened[0])
+    if not ended:
+        os.kill(int(witness.read_text()), signal.SIGKILL)
+    assert ended
 
 
 def test_a_count_that_is_no_count_of_cards_starts_no_thousand_processes(tmp_path: Path) -> None:
