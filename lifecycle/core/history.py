@@ -59,8 +59,9 @@ class CardHistory(msgspec.Struct, gc=False):
     be left empty, then only `outcome` is known. static and live are the newest bodies (JSON), or None
     where none was ever read. state_since: when the card entered its state, None where it never changed.
     heat: oldest first, at least the 30 days before as-of. first_seen_at and last_seen_at: anywhere, and
-    at this node. claimed_by: other nodes that show the same UUID at practically the same time, so that one
-    of them is wrong; each of them has a CardHistory of its own, made from its own readings alone.
+    at this node. claimed_by: other nodes that show the same UUID at practically the same time and held it
+    before or came with it, so that this claim is in doubt; each of them has a CardHistory of its own, made
+    from its own readings alone.
     """
 
     uuid: str

@@ -152,8 +152,8 @@ def test_every_node_asked_has_a_record_and_the_healthy_ones_are_well(swept):
     asked = {spec.name for spec in SPECS} | {"silent", "down"}
     assert {node["node"] for node in swept.verdicts["nodes"]} == asked
     assert set(swept.documents) == asked
+    assert swept.node("gpu-02")["verdict"] == "ok"
     for name in ("gpu-01", "gpu-02"):
-        assert swept.node(name)["verdict"] == "ok"
         assert [card["verdict"] for card in swept.cards(name).values()] == ["ok", "ok"]
 
 
@@ -229,9 +229,15 @@ def test_an_answer_that_is_no_answer_is_unreadable(swept, name):
 def test_a_node_cannot_speak_for_another(swept):
     assert swept.documents["thief"]["node"] == "thief"
     stolen = [card for card in swept.verdicts["cards"] if card["uuid"] == STOLEN]
-    assert [(card["node"], card["verdict"]) for card in stolen] == [("gpu-01", "ok")]
-    assert swept.node("gpu-01")["verdict"] == "ok"
-    assert swept.node("thief")["verdict"] != "ok"
+    judged = {card["node"]: card["verdict"] for card in stolen}
+    assert judged == {"gpu-01": "ok", "thief": "rma"}, "each by its own node's readings alone"
+    assert swept.documents["gpu-01"]["host"]["claimed_hostname"] == "gpu-01"
+
+
+def test_two_nodes_that_show_one_card_are_both_named_and_the_card_is_not_blamed(swept):
+    assert swept.rules("gpu-01") == {"uuid-claimed"}
+    assert "uuid-claimed" in swept.rules("thief")
+    assert swept.node("gpu-01")["verdict"] == "unknown"
 
 
 def test_escapes_reach_neither_terminal_nor_page(swept, tmp_path):

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from tests.nodes.addresses import unused_port
 from tests.nodes.fleet import Fleet, SilentNode, crowd, nodes, silent_node
 from tests.nodes.gpu import gpu_crowd, gpu_node, healthy_cards
 from tests.nodes.node import Node, NodeSpec
@@ -25,5 +24,4 @@ __all__ = [
     "healthy_cards",
     "nodes",
     "silent_node",
-    "unused_port",
 ]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 FIRST_PORT, LAST_PORT = 2200, 2999
 
@@ -16,11 +21,21 @@ def loopback(third: int, count: int) -> list[str]:
     return [f"127.0.{third + n // 254}.{n % 254 + 1}" for n in range(count)]
 
 
-def unused_port(addresses: Sequence[str]) -> int:
-    """A port that nothing listens on at any of these addresses."""
+@contextlib.contextmanager
+def unused_port(addresses: Sequence[str]) -> Iterator[int]:
+    """A port that nothing listens on at any of these addresses; no other test run takes it meanwhile."""
     for port in range(FIRST_PORT, LAST_PORT):
-        if all(_is_free(address, port) for address in addresses):
-            return port
+        lock = FileLock(Path(tempfile.gettempdir()) / f"muster-test-port-{port}.lock", blocking=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            continue
+        try:
+            if all(_is_free(address, port) for address in addresses):
+                yield port
+                return
+        finally:
+            lock.release()
     raise RuntimeError(f"no port between {FIRST_PORT} and {LAST_PORT} is free on {addresses[0]}")
 
 

@@ -95,8 +95,7 @@ def nodes(home: Path, wanted: int | Sequence[NodeSpec]) -> Iterator[Fleet]:
     """
     specs = [NodeSpec(f"node-{n:02d}") for n in range(1, wanted + 1)] if isinstance(wanted, int) else wanted
     addresses = loopback(NODES_NET, len(specs))
-    port = unused_port(addresses)
-    with _fleet(home) as fleet:
+    with unused_port(addresses) as port, _fleet(home) as fleet:
         for spec, address in zip(specs, addresses, strict=True):
             listen = f"ListenAddress {address}:{port}"
             _add(fleet, spec, listen=listen, address=address, port=port)
@@ -112,8 +111,7 @@ def crowd(home: Path, count: int, spec: NodeSpec | None = None) -> Iterator[Flee
     A socket can be bound to one address or to all; `rdomain lo` keeps «all» on the loopback interface.
     """
     addresses = loopback(CROWD_NET, count)
-    port = unused_port([""])
-    with _fleet(home) as fleet:
+    with unused_port([""]) as port, _fleet(home) as fleet:
         listen = f"ListenAddress 0.0.0.0:{port} rdomain lo"
         one = _add(fleet, spec or NodeSpec("crowd"), listen=listen, address=addresses[0], port=port)
         for number, address in enumerate(addresses, start=1):

@@ -85,7 +85,7 @@ def _history(life: Life, card: int, others: Sequence[Life], around: Around) -> C
         state_since=since,
         first_seen_at=samples[0].at,
         last_seen_at=one.at,
-        claimed_by=tuple(rival.name for rival in seats.rivals(card, life, others)),
+        claimed_by=tuple(rival.name for rival in seats.questioned_by(card, life, others)),
     )
 
 

@@ -91,6 +91,19 @@ def rivals(card: int, home: Life, others: Sequence[Life]) -> list[Life]:
     ]
 
 
+def questioned_by(card: int, home: Life, others: Sequence[Life]) -> list[Life]:
+    """The rivals that put home's claim to the card in doubt: those that did not come clearly after it.
+
+    Where one node held the card before, a newcomer spoils only its own record.
+    """
+    first = home.samples[card][0].at
+    return [
+        rival
+        for rival in rivals(card, home, others)
+        if rival.samples[card][0].at <= first or too_close(rival.samples[card][0].at, first)
+    ]
+
+
 def belongs(card: int, home: Life, others: Sequence[Life]) -> bool:
     """Whether the card is home's: last seen there, rivals left aside (each of them keeps its own claim)."""
     contested = {id(rival) for rival in rivals(card, home, others)}

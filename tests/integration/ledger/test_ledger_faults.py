@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sqlite3
 import tempfile
 from collections.abc import Callable
@@ -151,17 +152,99 @@ def test_a_damaged_ledger_is_named_when_its_rows_are_read(file_url: str, tmp_pat
     assert "restore the last backup" in caught.value.remedy
 
 
-def test_a_directory_is_no_ledger(tmp_path: Path) -> None:
-    with pytest.raises(LedgerUnavailable, match="cannot be opened"):
-        Ledger.open(f"sqlite:///{tmp_path}")
+@pytest.mark.parametrize("body", ["[1,", "[[1]]", "nothing"])
+def test_a_manifest_somebody_changed_is_a_damaged_ledger(file_url: str, tmp_path: Path, body: str) -> None:
+    with Ledger.open(file_url) as ledger:
+        take(ledger, paper("gpu-1", START, [entry("a")]))
+    bare = sqlite3.connect(tmp_path / "ledger.db")
+    bare.execute("UPDATE observations SET manifest = ?", (body,))
+    bare.commit()
+    bare.close()
+    with Ledger.open(file_url) as ledger:
+        with pytest.raises(LedgerUnavailable, match="is damaged: one of its rows") as caught:
+            list(ledger.histories(END))
+        assert "restore the last backup" in caught.value.remedy
+        if body != "[[1]]":
+            with pytest.raises(LedgerUnavailable, match="is damaged"):
+                ledger.read_since(START)
 
 
-def test_a_place_where_nothing_can_be_made_is_named(tmp_path: Path) -> None:
+def no_ledger(place: Path, kind: str) -> Path:
+    """Something that is there and no regular file, at `place` or behind a link there."""
+    if kind.startswith("link to "):
+        place.symlink_to(no_ledger(place.with_name("target"), kind.removeprefix("link to ")))
+    elif kind == "pipe":
+        os.mkfifo(place)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as end:
+            end.bind(str(place))
+    elif kind == "directory":
+        place.mkdir()
+    else:
+        return Path("/dev/null")
+    return place
+
+
+KINDS = ["device", "pipe", "socket", "directory"]
+
+
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("kind", [*KINDS, *(f"link to {kind}" for kind in KINDS)])
+def test_what_is_no_regular_file_is_no_ledger_and_stays(tmp_path: Path, kind: str, create: bool) -> None:
+    place = no_ledger(tmp_path / "ledger.db", kind)
+    before = (place.lstat(), place.stat(), sorted(tmp_path.iterdir()))
+    with pytest.raises(LedgerUnavailable, match=r"cannot be opened: it is not a regular file\.") as caught:
+        Ledger.open(f"sqlite:///{place}", create=create)
+    assert "was not changed" in caught.value.means
+    assert "--ledger" in caught.value.remedy
+    after = (place.lstat(), place.stat(), sorted(tmp_path.iterdir()))
+    assert [(one.st_mode, one.st_ino) for one in after[:2]] == [(o.st_mode, o.st_ino) for o in before[:2]]
+    assert after[2] == before[2]
+
+
+def test_a_link_to_a_ledger_or_to_nothing_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    link = tmp_path / "ledger.db"
+    link.symlink_to("disk/real.db")
+    for expected in (0, 1):
+        with Ledger.open(f"sqlite:///{link}") as ledger:
+            assert len(list(ledger.histories(END))) == expected
+            take(ledger, paper("gpu-1", START))
+    assert link.is_symlink()
+    assert (tmp_path / "disk" / "real.db").stat().st_size > 0
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["real.db"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("a" * 300, "File name too long"), ("a\0b", "null byte"), ("loop/x", "[Ss]ymlink loop|levels")],
+)
+def test_a_path_nothing_can_have_is_named(tmp_path: Path, name: str, why: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(LedgerUnavailable, match=f"cannot be opened: .*({why})"):
+        Ledger.open(f"sqlite:///{tmp_path}/{name}")
+
+
+def test_a_path_behind_a_closed_door_is_named(tmp_path: Path) -> None:
+    _let_others_in(tmp_path)
+    (tmp_path / "closed").mkdir(mode=0o700)
+    told = _as_nobody(lambda: Ledger.open(f"sqlite:///{tmp_path}/closed/ledger.db"))
+    if os.geteuid() == 0:
+        assert "cannot be opened: Permission denied" in told
+    else:
+        assert told == ""
+
+
+def test_a_place_under_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a directory")
-    with pytest.raises(
-        LedgerUnavailable, match=r"cannot be made: .*[Dd]irectory|cannot be made: File exists"
-    ) as caught:
+    with pytest.raises(LedgerUnavailable, match="cannot be opened: Not a directory"):
         Ledger.open(f"sqlite:///{tmp_path / 'file' / 'ledger.db'}")
+
+
+def test_a_place_where_nothing_can_be_made_is_named() -> None:
+    # The kernel lets nobody make a directory there.
+    with pytest.raises(LedgerUnavailable, match="cannot be made: No such file or directory") as caught:
+        Ledger.open("sqlite:////proc/none/ledger.db")
     assert "in the spool stay there" in caught.value.means
 
 

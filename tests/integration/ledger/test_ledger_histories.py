@@ -189,7 +189,13 @@ def test_two_nodes_that_show_one_card_at_once_each_keep_their_own_claim(ledger: 
     claims = {node.node: node.cards[0] for node in ledger.histories(END)}
     assert counts(claims["gpu-1"].samples) == [(0, 1), (1, 2)]
     assert counts(claims["evil"].samples) == [(1, 10**6)]
-    assert (claims["gpu-1"].claimed_by, claims["evil"].claimed_by) == (("evil",), ("gpu-1",))
+    assert (claims["gpu-1"].claimed_by, claims["evil"].claimed_by) == ((), ("gpu-1",))
+
+
+def test_two_nodes_that_came_with_one_card_put_each_other_in_doubt(ledger: Ledger) -> None:
+    take(ledger, paper("gpu-1", START, [entry("a")]), paper("evil", START + MINUTE, [entry("a")]))
+    claims = {node.node: node.cards[0].claimed_by for node in ledger.histories(END)}
+    assert claims == {"gpu-1": ("evil",), "evil": ("gpu-1",)}
 
 
 def test_a_claim_as_far_apart_as_readings_of_one_sweep_takes_no_card_over(ledger: Ledger) -> None:
@@ -199,10 +205,10 @@ def test_a_claim_as_far_apart_as_readings_of_one_sweep_takes_no_card_over(ledger
     claims = {node.node: node.cards[0] for node in ledger.histories(END)}
     assert counts(claims["gpu-1"].samples) == [(0, 1), (1, 2)]
     assert counts(claims["evil"].samples) == [(1, 10**6)]
-    assert (claims["gpu-1"].claimed_by, claims["evil"].claimed_by) == (("evil",), ("gpu-1",))
+    assert (claims["gpu-1"].claimed_by, claims["evil"].claimed_by) == ((), ("gpu-1",))
     assert report.claims == [Claim("GPU-a", "evil", "gpu-1")]
     rows = [(row.uuid, row.node, tuple(row.claimed_by)) for row in ledger.cards(END)]
-    assert rows == [("GPU-a", "evil", ("gpu-1",)), ("GPU-a", "gpu-1", ("evil",))]
+    assert rows == [("GPU-a", "evil", ("gpu-1",)), ("GPU-a", "gpu-1", ())]
 
 
 def test_a_card_seen_elsewhere_a_day_later_has_moved(ledger: Ledger) -> None:

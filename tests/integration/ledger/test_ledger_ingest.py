@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import msgspec
+import pytest
 from ledger_papers import DAY, END, START, encode, entry, incoming, nameless, paper, row_counts, take
 
 from lifecycle.adapters.ledger import Ledger
+from lifecycle.core.errors import NotFound
 from lifecycle.core.facts import FactsDocument
 from lifecycle.core.ingest import parse_document
 from lifecycle.core.records import Claim, Incoming
@@ -168,3 +170,27 @@ def test_the_same_file_under_another_name_or_time_is_another_observation(ledger:
     ways = [parse_document(data), parse_document(data, node="gpu-2"), parse_document(data, at=START + DAY)]
     report = ledger.ingest([Incoming(str(n), way) for n, way in enumerate(ways)], now=END)
     assert report.observations == 3
+
+
+def test_a_card_shown_twice_leaves_its_neighbours_and_comes_back_whole(ledger: Ledger) -> None:
+    twice = paper("gpu-1", START, [EIGHT[0], {**EIGHT[0], "seat": {"pci": "0000:99:00.0"}}, EIGHT[1]])
+    report = take(ledger, twice)
+    assert (report.new_cards, len(report.refused)) == (2, 0)
+    assert report.notes == [
+        f"gpu-1@{twice['observed_at']}: cards[1] was not taken for a card: cards[0] has the same UUID GPU-0"
+    ]
+    (node,) = ledger.histories(END)
+    assert [card.uuid for card in node.cards] == ["GPU-0", "GPU-1"]
+    assert [(one.pci, one.outcome) for one in node.troubles] == [("0000:99:00.0", "duplicate")]
+    (number,) = ledger.observation_ids("gpu-1")
+    assert json.loads(ledger.document(number))["cards"] == twice["cards"]
+
+
+def test_cards_without_a_serial_of_their_own_share_no_board(ledger: Ledger) -> None:
+    cards = [{**EIGHT[n], "identity": {"uuid": f"GPU-{n}", "serial": "N/A"}} for n in range(2)]
+    take(ledger, paper("gpu-1", START, cards))
+    assert [row.serial for row in ledger.cards(END)] == [None, None]
+    assert ledger.card_story("GPU-0", END).serial is None
+    for missing in (lambda: ledger.find_card("N/A"), lambda: ledger.state_of("board", "N/A")):
+        with pytest.raises(NotFound, match="The ledger knows no"):
+            missing()
