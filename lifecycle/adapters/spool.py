@@ -7,17 +7,18 @@ A file leaves incoming/ only after its document is committed (`settle`) or becau
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
 from lifecycle.adapters.paths import full_path, state_directory
 from lifecycle.core.bounds import MAX_BYTES
-from lifecycle.core.errors import BadDocument
+from lifecycle.core.errors import BadDocument, LedgerUnavailable
 
 URL_DIGEST_HEX = 12
 """Twelve hexadecimal digits tell any number of ledgers one person has apart."""
@@ -33,7 +34,11 @@ REFUSED_DOCUMENTS = 100
 REFUSED_BYTES = 100 * 1024 * 1024
 """Two hundred documents of the largest nodes (see MAX_BYTES); no disk that holds a ledger misses it."""
 
+NAME_BYTES = 255
+"""Longest name of a file on Linux (NAME_MAX in linux/limits.h)."""
+
 _WHY = ".why"
+_SUFFIX = ".json"
 
 
 class Spool:
@@ -46,7 +51,10 @@ class Spool:
         self.drafts = root / "tmp"
 
     def pending(self) -> list[Path]:
-        """The files that wait, in the order of their names (node, then time)."""
+        """The files that wait, in the order of their names (node, then time).
+
+        Raises LedgerUnavailable, as the other methods do, where the directory is there and cannot be used.
+        """
         try:
             with os.scandir(self.incoming) as entries:
                 names = [
@@ -54,8 +62,8 @@ class Spool:
                 ]
         except FileNotFoundError:
             return []
-        except OSError as error:
-            raise _unreadable(self.incoming, error) from error
+        except (OSError, ValueError) as error:
+            raise _blocked(self.incoming, error) from error
         return [self.incoming / name for name in sorted(names)]
 
     def read(self, path: Path) -> bytes | None:
@@ -65,23 +73,30 @@ class Spool:
         """
         try:
             return read_bounded(path)
-        except BadDocument:
-            if path.exists():
+        except BadDocument as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
                 raise
             return None
 
     def settle(self, path: Path) -> None:
         """Remove a file whose document is committed. Another process may have done it already."""
-        path.unlink(missing_ok=True)
+        with _usable(path):
+            path.unlink(missing_ok=True)
 
     def refuse(self, path: Path, why: str) -> Path:
-        """Move a file that cannot be taken in to refused/, with the reason in a text beside it."""
-        self.refused.mkdir(parents=True, exist_ok=True, mode=0o700)
-        target = self.refused / path.name
+        """Move a file that cannot be taken in to refused/, with the reason in a text beside it.
+
+        Gives back its new path. A name too long to have one beside it is shortened.
+        """
+        target = self.refused / _short(path.name)
+        with _usable(self.refused):
+            self.refused.mkdir(parents=True, exist_ok=True, mode=0o700)
+        reason = target.with_name(f"{target.name}{_WHY}")
         # The reason first: a file in refused/ without one would be a riddle.
-        target.with_name(f"{path.name}{_WHY}").write_text(f"{why}\n", encoding="utf-8")
+        with _usable(reason):
+            reason.write_text(f"{why}\n", encoding="utf-8", errors="backslashreplace")
         # Another process may have refused it at the same moment.
-        with contextlib.suppress(FileNotFoundError):
+        with _usable(target), contextlib.suppress(FileNotFoundError):
             path.replace(target)
         return target
 
@@ -107,6 +122,36 @@ class Spool:
 
 _File = tuple[Path, int, int]
 """Path, time of the last change (epoch ms), size in bytes."""
+
+
+def _short(name: str) -> str:
+    """The name where it leaves room for the reason's; else its beginning and a hash of the whole."""
+    whole = os.fsencode(name)
+    room = NAME_BYTES - len(_WHY)
+    if len(whole) <= room:
+        return name
+    tail = f"-{hashlib.sha256(whole).hexdigest()[:URL_DIGEST_HEX]}{_SUFFIX}"
+    return whole[: room - len(tail)].decode(errors="ignore") + tail
+
+
+@contextlib.contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise _blocked(path, error) from error
+
+
+def _blocked(path: Path, error: Exception) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        f"The spool cannot be used: {path}: {_reason(error)}.",
+        means="Documents that were not taken in yet stay where they are; what the ledger has is safe.",
+        remedy="Correct that path or its rights, or name another spool in MUSTER_SPOOL, and try again.",
+    )
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _files(directory: Path) -> list[_File]:
@@ -135,12 +180,22 @@ def _remove(path: Path) -> None:
 
 
 def read_bounded(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """The bytes of a file. Raises BadDocument where it cannot be read, or holds more than `limit` bytes,
-    of which it reads no more."""
+    """The bytes of a regular file or, up to its end, of a pipe. Raises BadDocument where it is anything
+    else, cannot be read, or holds more than `limit` bytes, of which it reads no more.
+
+    A named pipe that nobody has open for writing is empty.
+    """
     try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except OSError as error:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            _check_kind(os.fstat(handle).st_mode)
+            # Opening must not wait for a writer; reading from one that is there must.
+            os.set_blocking(handle, True)
+            with os.fdopen(handle, "rb", closefd=False) as file:
+                data = file.read(limit + 1)
+        finally:
+            os.close(handle)
+    except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error
     if len(data) > limit:
         raise BadDocument(
@@ -187,9 +242,16 @@ def default_spool(ledger_url: str, env: Mapping[str, str]) -> Path:
 _PASSWORD = re.compile(r"^([^:/]*):[^@]*@")
 
 
-def _unreadable(path: Path, error: OSError) -> BadDocument:
+def _check_kind(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
+        raise OSError(errno.EINVAL, "it is neither a regular file nor a pipe")
+
+
+def _unreadable(path: Path, error: Exception) -> BadDocument:
     return BadDocument(
-        f"{path} cannot be read: {error.strerror}.",
+        f"{path} cannot be read: {_reason(error)}.",
         means="Nothing was taken in from there, and nothing was changed.",
         remedy="Check the path and its rights, then run the same command again.",
     )

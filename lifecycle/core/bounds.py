@@ -1,4 +1,4 @@
-"""What a facts document must keep to before anything in it is believed: size, depth, text and times."""
+"""What a facts document must keep to before it is believed: size, depth, text, numbers and times."""
 
 from __future__ import annotations
 
@@ -25,6 +25,29 @@ MAX_IDENTITY = 128
 
 MAX_DETAIL = 4096
 """One screen of an error message."""
+
+LAST_MS = 253_402_300_799_999
+"""9999-12-31T23:59:59.999Z, the last millisecond ISO 8601 writes with a year of four digits."""
+
+NO_IDENTITY = frozenset(
+    (
+        "n/a",
+        "[n/a]",
+        "not available",
+        "[not available]",
+        "not supported",
+        "[not supported]",
+        "unknown",
+        "[unknown]",
+        "unknown error",
+        "[unknown error]",
+        "none",
+        "null",
+        "gpu-00000000-0000-0000-0000-000000000000",
+    )
+)
+"""What nvidia-smi and NVML put where a board has no serial or UUID to tell (lower case; zeros beside)."""
+
 
 # All but brackets, quotes and white space vanishes; the brackets that are left show the nesting.
 _BRACKETS = bytes.maketrans(b"[]{}", b"()()")
@@ -80,13 +103,13 @@ def check_name(name: str) -> str:
 
 
 def own_time(text: str) -> int:
-    """The document's own time in epoch ms, or BadDocument: ISO 8601 with zone, not before 1970."""
+    """The document's own time in epoch ms, or BadDocument: ISO 8601 with zone, 1970 to 9999 in UTC."""
     try:
         when = parse_iso(text, what="observed_at")
     except (BadArgument, OverflowError):
-        raise refused(f"its time «{shown(text)}» is not ISO 8601 with a time zone") from None
-    if when < 0:
-        raise refused(f"its time «{shown(text)}» lies before 1970")
+        when = -1
+    if not 0 <= when <= LAST_MS:
+        raise refused(f"its time «{shown(text)}» is not ISO 8601 with a time zone, from 1970 to 9999 in UTC")
     return when
 
 
@@ -148,3 +171,11 @@ def refused(why: str) -> BadDocument:
 def known(value: object) -> str | None:
     """The text of a reading, or None where it is unread."""
     return value if isinstance(value, str) else None
+
+
+def identifying(value: object) -> str | None:
+    """The text of a reading that can tell one thing from another: None where it is unread, or where it is
+    one of the words (see NO_IDENTITY) or zeros that stand for «none»."""
+    if not isinstance(value, str) or not value.strip(" 0-") or value.strip().lower() in NO_IDENTITY:
+        return None
+    return value

@@ -36,7 +36,10 @@ class Point(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Errors in a window, and how many milliseconds of it lie between two readings."""
+    """Errors in a window, and how many milliseconds of it lie between two readings.
+
+    amount is a Fraction where an interval counts in proportion, and else a whole number.
+    """
 
     amount: Fraction | int
     covered_ms: int
@@ -87,9 +90,13 @@ class _Step(NamedTuple):
     value: int
 
 
+COUNTER_MAX = 2**63 - 1
+"""NVML counts in 64 bits; what lies in the upper half is a sentinel or damage, never a count."""
+
+
 def clean(value: object) -> int | None:
-    """A reading as a count, or None where it is unread, negative or a sentinel."""
-    if type(value) is not int or value < 0 or value in SENTINELS:
+    """A reading as a count, or None where it is unread, negative, a sentinel or more than a counter holds."""
+    if type(value) is not int or not 0 <= value <= COUNTER_MAX or value in SENTINELS:
         return None
     return value
 
@@ -151,27 +158,46 @@ def _sum(chains: Sequence[Sequence[_Step]], start: int, end: int) -> Counted:
 
 def _delta(old: _Step, new: _Step) -> int:
     restarted = old.boot is not None and new.boot is not None and old.boot != new.boot
-    if restarted or new.value < old.value:
-        return new.value
-    return new.value - old.value
+    return new.value if restarted else _grown(old.value, new.value)
 
 
 def errors(looks: Sequence[Look], kind: tuple[int, int, int], start: int, end: int) -> Errors:
-    """Errors of one kind (CORRECTED or UNCORRECTED) between start and end: DRAM and SRAM added up.
+    """Errors of one kind (CORRECTED or UNCORRECTED) between start and end.
 
-    The total counter is asked only where some look has a total without both of its parts; then what it
-    shows beyond the parts is `unplaced`, so that nothing is counted twice and nothing is left out.
+    The greater of what DRAM and SRAM grew by together and what the total grew by; what only the total
+    shows is `unplaced`. Every counter is compared with itself alone, never the total of one look with
+    the parts of another: on a card whose total holds more than its parts, a look without the total would
+    else make that surplus vanish and come back as new errors. A counter first read counts nothing, as any
+    first observation. Where not all looks have all three, the time is cut at those that have, for there
+    both ways of counting begin anew, and the greater of each stretch counts.
     """
-    where_dram, where_sram, where_total = kind
-    dram = count(_points(looks, where_dram), start, end)
-    sram = count(_points(looks, where_sram), start, end)
-    covered = max(dram.covered_ms, sram.covered_ms)
+    cuts = [at for at in _cuts(looks, kind) if start < at < end]
+    dram: Fraction | int = 0
+    sram: Fraction | int = 0
     unplaced: Fraction | int = 0
-    if not all(_split(counts, kind) for look in looks for counts in (look.aggregate, look.volatile)):
-        total = count(_points(looks, where_total), start, end)
-        unplaced = max(0, total.amount - dram.amount - sram.amount)
-        covered = max(covered, total.covered_ms)
-    return Errors(dram.amount, sram.amount, unplaced, covered)
+    covered = 0
+    for low, high in pairwise([start, *cuts, end]):
+        placed = [count(_points(looks, where), low, high) for where in kind[:2]]
+        total = count(_points(looks, kind[2]), low, high)
+        dram += placed[0].amount
+        sram += placed[1].amount
+        unplaced += max(0, total.amount - placed[0].amount - placed[1].amount)
+        covered += max(total.covered_ms, *(one.covered_ms for one in placed))
+    return Errors(dram, sram, unplaced, covered)
+
+
+def _cuts(looks: Sequence[Look], kind: tuple[int, int, int]) -> list[int]:
+    """Times of the looks with DRAM, SRAM and total beside one without all of them, oldest first.
+
+    Between looks that all have all three nothing is cut: an error that falls between reading the parts
+    and the total of one look would be counted in two stretches.
+    """
+    whole: dict[int, bool] = {}
+    for look in looks:
+        whole[look.at] = whole.get(look.at, False) or all(look.aggregate[w] is not None for w in kind)
+    times = sorted(whole)
+    beside = {at for pair in pairwise(times) if whole[pair[0]] != whole[pair[1]] for at in pair}
+    return [at for at in times if whole[at] and at in beside]
 
 
 def at_most(looks: Sequence[Look]) -> int | None:
@@ -184,18 +210,15 @@ def at_most(looks: Sequence[Look]) -> int | None:
         old, new = (one.aggregate, other.aggregate) if one.at < other.at else (other.aggregate, one.aggregate)
         if None in old or None in new:
             return None
-        # The first four are DRAM and SRAM; where both parts were read the totals are not asked.
-        for before, after in zip(old[:4], new[:4], strict=True):
-            if before is None or after is None:
-                return None
-            bound += after - before if after >= before else after
+        grown = [_grown(before or 0, after or 0) for before, after in zip(old, new, strict=True)]
+        for dram, sram, total in (CORRECTED, UNCORRECTED):
+            bound += max(grown[dram] + grown[sram], grown[total])
     return bound
+
+
+def _grown(before: int, after: int) -> int:
+    return after - before if after >= before else after
 
 
 def _points(looks: Sequence[Look], where: int) -> list[Point]:
     return [Point(look.at, look.boot, look.aggregate[where], look.volatile[where]) for look in looks]
-
-
-def _split(counts: Counts, kind: tuple[int, int, int]) -> bool:
-    dram, sram, total = (counts[where] for where in kind)
-    return total is None or (dram is not None and sram is not None)

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 import msgspec
 
 from lifecycle.core.bounds import (
+    MAX_DETAIL,
     MAX_IDENTITY,
     check_card,
     check_name,
     check_text,
     compact,
+    identifying,
     known,
     own_time,
     refused,
@@ -36,6 +38,9 @@ from lifecycle.core.times import iso
 
 DIGEST_HEX = 32
 """128 bits of SHA-256: an accidental match among 10^12 rows has a chance below 10^-14."""
+
+DUPLICATE = "duplicate"
+"""Outcome of an entry whose UUID an earlier entry of the same document has: one of the two is wrong."""
 
 _TOP_OWN = frozenset(
     (
@@ -66,7 +71,8 @@ class Troubles(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which entries of a document did not read well.
 
     cards: position among the cards that named themselves → outcome. seats: (PCI address or None, outcome,
-    detail) of the entries without a UUID.
+    detail) of the entries that are no card of the ledger's: those without a UUID, and those whose UUID an
+    earlier entry has (outcome DUPLICATE).
     """
 
     cards: dict[str, str] = {}
@@ -136,12 +142,9 @@ def parse_document(data: bytes, *, node: str | None = None, at: int | None = Non
     own_at = own_time(document.observed_at)
     name = check_name(node if node is not None else document.node)
     check_text(document)
-    notes = []
-    if at is not None and at != own_at:
-        notes.append(f"the document says {iso(own_at)}; it was taken in as of {iso(at)}, as asked")
-    if document.node != name:
-        notes.append(f"the document names node «{shown(document.node)}»; it was taken in as «{name}»")
+    notes = _overruled(document, own_at, name, at)
     split = _split_cards(name, document.cards, slices)
+    notes += split.notes
     host, host_live = _split_host(top.get("host"))
     as_taken = {key: raw for key, raw in top.items() if key not in _TOP_OWN}
     if document.node != name:
@@ -171,12 +174,23 @@ def parse_document(data: bytes, *, node: str | None = None, at: int | None = Non
     )
 
 
+def _overruled(document: FactsDocument, own_at: int, name: str, at: int | None) -> list[str]:
+    """What the document says of itself and the caller knows better."""
+    notes = []
+    if at is not None and at != own_at:
+        notes.append(f"the document says {iso(own_at)}; it was taken in as of {iso(at)}, as asked")
+    if document.node != name:
+        notes.append(f"the document names node «{shown(document.node)}»; it was taken in as «{name}»")
+    return notes
+
+
 @dataclass(slots=True)
 class _Split:
     entries: list[CardEntry] = field(default_factory=list)
     live: list[Slices] = field(default_factory=list)
     unidentified: dict[str, Slices] = field(default_factory=dict)
     troubles: Troubles = field(default_factory=lambda: Troubles({}, []))
+    notes: list[str] = field(default_factory=list)
 
 
 def _split_cards(node: str, cards: Sequence[Card], slices: Sequence[Slices]) -> _Split:
@@ -184,16 +198,19 @@ def _split_cards(node: str, cards: Sequence[Card], slices: Sequence[Slices]) -> 
     seen: dict[str, int] = {}
     for position, (card, groups) in enumerate(zip(cards, slices, strict=True)):
         check_card(position, card)
-        uuid = known(card.identity.uuid)
+        uuid = identifying(card.identity.uuid)
         outcome = card.read.outcome
-        if not uuid:
+        if uuid is None or uuid in seen:
+            detail = card.read.detail
+            if uuid is not None:
+                # Which of them is the card cannot be told; one that lies must not hide its neighbours.
+                outcome, detail = DUPLICATE, f"cards[{seen[uuid]}] has the same UUID {uuid}"
+                split.notes.append(f"cards[{position}] was not taken for a card: {shown(detail, MAX_DETAIL)}")
             split.unidentified[str(position)] = groups
             # A card that was opened and yet has no UUID is as much in trouble as one that was not.
-            seat = (known(card.seat.pci), outcome, shown(card.read.detail, MAX_IDENTITY))
+            seat = (known(card.seat.pci), outcome, shown(detail, MAX_IDENTITY))
             split.troubles.seats.append(seat)
             continue
-        if uuid in seen:
-            raise refused(f"cards[{seen[uuid]}] and cards[{position}] have the same UUID {shown(uuid)}")
         seen[uuid] = position
         if outcome != "ok":
             split.troubles.cards[str(len(split.entries))] = outcome
@@ -214,7 +231,7 @@ def _entry(node: str, uuid: str, card: Card, groups: Slices) -> CardEntry:
     identity = card.identity
     return CardEntry(
         uuid=uuid,
-        serial=known(identity.serial),
+        serial=identifying(identity.serial),
         name=known(identity.name),
         board_part_number=known(identity.board_part_number),
         pci=pci,

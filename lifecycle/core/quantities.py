@@ -15,6 +15,15 @@ MS_PER_DAY = 24 * MS_PER_HOUR
 WINDOW_DAYS = 30
 WINDOW_MS = WINDOW_DAYS * MS_PER_DAY
 
+# GPU temperatures a card in service can have, in °C: above the first, up to the second. Anything else is
+# what a broken sensor or driver prints (0, -40, 255, 65535, sentinels), and no reading. Below: NVIDIA's data
+# centre cards are specified for 0 °C of air and more (NVIDIA A100 80GB PCIe product brief PB-10577-001,
+# «Operating temperature»), and a powered chip is warmer than its air; exactly 0 is possible only there, and
+# far more often a sensor without a value. Above: cards switch themselves off at 90 to 104 °C
+# (shutdown thresholds in captures of V100 to H100 and GeForce); 150 leaves room for any model and stays
+# below 255, a byte of ones.
+PLAUSIBLE_CELSIUS = (0.0, 150.0)
+
 _TEXT = re.compile(r"\s*(?P<number>[-+]?[0-9][0-9_]*(?:\.[0-9]+)?)\s*(?P<unit>\S(?:.*\S)?)?\s*\Z")
 
 
@@ -44,6 +53,12 @@ ERRORS = Unit("a number of errors", "0 errors", dict.fromkeys(("errors", "error"
 READINGS = Unit("a number of readings", "3 readings", dict.fromkeys(("readings", "reading"), 1))
 CARDS = Unit("a number of cards", "3 cards", dict.fromkeys(("cards", "card"), 1))
 SHARE = Unit("a share in percent", "50 %", dict.fromkeys(("%", "percent"), 0.01))
+
+
+def plausible_celsius(value: float) -> bool:
+    """Whether a GPU temperature in °C can be one: within PLAUSIBLE_CELSIUS, a number at all."""
+    low, high = PLAUSIBLE_CELSIUS
+    return low < value <= high
 
 
 class BadQuantity(Exception):

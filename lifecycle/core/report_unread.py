@@ -62,7 +62,9 @@ def unread_subjects(verdicts: Verdicts, sweep: SweepSummary | None) -> list[NotR
     judged = {node.node: node for node in verdicts.nodes}
     swept = _still_unread(judged, sweep)
     dark = {name for name, node in judged.items() if node.reach != "ok"} | set(swept)
-    doubtful = {name for name, node in judged.items() if node.verdict == "unknown"}
+    doubtful = {
+        name for name, node in judged.items() if node.verdict == "unknown" or _unknown(node.findings)[0]
+    }
     held: dict[str, list[CardVerdict]] = {name: [] for name in dark}
     lit: list[CardVerdict] = []
     for card in sorted(verdicts.cards, key=seat_order):

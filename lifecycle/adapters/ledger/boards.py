@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select
 from lifecycle.adapters.ledger.chunks import raw_rows
 from lifecycle.adapters.ledger.keys import slices
 from lifecycle.adapters.ledger.schema import card_facts, cards, observations, readings
+from lifecycle.core.bounds import identifying
 from lifecycle.core.facts import NOT_READ, Unread
 
 
@@ -48,7 +49,7 @@ def boards_of_cards(connection: Connection, serials: Container[str], as_of: int)
         for number, card, body in raw_rows(
             connection, select(card_facts.c.id, card_facts.c.card_id, card_facts.c.body)
         )
-        if isinstance(serial := _who(body).identity.serial, str) and serial in serials
+        if (serial := identifying(_who(body).identity.serial)) is not None and serial in serials
     }
     if as_of < EVER:
         seen = _observed(connection, shown, as_of)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 from sqlalchemy import exc
 from sqlalchemy.engine import URL
 
@@ -58,6 +60,9 @@ def translated(where: str, driver_error: type[Exception] = sqlite3.Error) -> Ite
         raise _from_database(where, error) from error
     except exc.SQLAlchemyError as error:
         raise _plain(where, type(error).__name__) from error
+    except (msgspec.DecodeError, json.JSONDecodeError) as error:
+        happened, means, remedy = _SPOILT
+        raise LedgerUnavailable(f"The ledger {where} {happened}.", means=means, remedy=remedy) from error
 
 
 _BUSY = (
@@ -84,6 +89,11 @@ _DAMAGED = (
     "is not a readable database",
     "The file is something else than a ledger, or it is damaged. Nothing was changed.",
     "Check the path; if it was a ledger, keep the file, and restore the last backup beside it.",
+)
+_SPOILT = (
+    "is damaged: one of its rows is not what the program wrote there",
+    "Something else changed the database, or the disk did. Nothing was changed by this command.",
+    "Keep the ledger as it is for whoever looks into it, and restore the last backup beside it.",
 )
 _DISK = (
     "could not be read or written by the disk",

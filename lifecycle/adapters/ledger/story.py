@@ -13,6 +13,7 @@ from lifecycle.adapters.ledger import chunks
 from lifecycle.adapters.ledger.schema import card_facts, cards, readings, transitions
 from lifecycle.adapters.ledger.seats import Life
 from lifecycle.adapters.ledger.standing import Standing
+from lifecycle.core.bounds import identifying
 from lifecycle.core.errors import NotFound
 from lifecycle.core.facts import Identity
 from lifecycle.core.history import CardHistory
@@ -60,7 +61,7 @@ def _by_serial(connection: Connection, wanted: str) -> list[str]:
     serial = cards.c.serial
     query = select(cards.c.uuid).where(func.substr(serial, 1, len(wanted)) == wanted)
     found = list(connection.scalars(query.order_by(cards.c.uuid)))
-    if found:
+    if found or identifying(wanted) is None:
         return found
     # A serial that could not be read when the card was first met is found in its later facts.
     text = '"serial":' + msgspec.json.encode(wanted).decode()[:-1]
@@ -92,7 +93,7 @@ def tell(connection: Connection, uuid: str, as_of: int) -> CardStory:
     events = list(_seen(sightings, readings_of))
     static = _static(connection, readings_of[sightings[-1][2]].facts_id) if sightings else None
     who = _who(static).identity if static is not None else Identity()
-    serial = who.serial if isinstance(who.serial, str) else serial
+    serial = identifying(who.serial) or serial
     standing = Standing(connection, as_of)
     events += _transitions(connection, uuid, standing.boards(uuid), as_of)
     events.sort(key=lambda event: event.at)
@@ -179,7 +180,7 @@ def card_row(card: CardHistory) -> CardRow:
     who = _who(card.static).identity if card.static is not None else Identity()
     return CardRow(
         uuid=card.uuid,
-        serial=who.serial if isinstance(who.serial, str) else None,
+        serial=identifying(who.serial),
         name=who.name if isinstance(who.name, str) else None,
         node=card.node,
         pci=card.pci,

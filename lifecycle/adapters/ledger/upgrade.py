@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
+import stat
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, select
@@ -28,14 +30,20 @@ def make_file(url: URL, *, create: bool) -> None:
     """Make the file of an SQLite ledger that is not there yet; other databases are left alone.
 
     The file is built beside its place and linked there when complete, so that nobody ever opens half a
-    ledger, whoever is killed and however many start at once.
+    ledger, whoever is killed and however many start at once. A link is followed, also to where nothing is
+    yet. Raises LedgerUnavailable where something is there that is no regular file.
     """
     path = sqlite_file(url)
     if path is None:
         return
+    try:
+        path = path.resolve()
+        size = _size(path)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _cannot_open(url, getattr(error, "strerror", None) or str(error)) from error
     if create:
         _remove_leftovers(path)
-    if path.exists() and path.stat().st_size > 0:
+    if size:
         return
     if not create:
         raise absent(shown_url(url))
@@ -50,6 +58,18 @@ def make_file(url: URL, *, create: bool) -> None:
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()
+
+
+def _size(path: Path) -> int | None:
+    """Bytes of a regular file, None where nothing is there. Raises OSError for everything else, because what
+    follows would rename an ordinary file over it."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return status.st_size
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -114,7 +134,7 @@ def _fill(url: URL) -> None:
 
 
 def _put_in_place(draft: Path, path: Path) -> None:
-    if path.exists() and path.stat().st_size == 0:
+    if _size(path) == 0:
         draft.replace(path)
     else:
         try:
@@ -143,4 +163,12 @@ def _cannot_make(url: URL, error: OSError) -> LedgerUnavailable:
         f"The ledger {shown_url(url)} cannot be made: {error.strerror}.",
         means="There is no ledger yet, so nothing can be taken in. Documents in the spool stay there.",
         remedy="Make its directory writable for this user, or name another place with --ledger.",
+    )
+
+
+def _cannot_open(url: URL, why: str) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        f"The ledger {shown_url(url)} cannot be opened: {why}.",
+        means="Nothing was read, and what is there was not changed.",
+        remedy="Check the path in --ledger or MUSTER_LEDGER and the rights of its directory.",
     )

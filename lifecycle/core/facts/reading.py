@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -41,8 +41,13 @@ class Unread(msgspec.Struct, frozen=True, omit_defaults=True):
 NOT_READ = Unread("not_read")
 
 Text = str | Unread
+MAX_FLOAT = 1e15
+"""Readings that are floats are degrees, watts and seconds since 1970; the largest of them stay below 10^12.
+Beyond 2^53 (9·10^15) a float no longer tells neighbouring integers apart."""
+
 Count = int | Unread
-Number = float | Unread
+# The bounds are checked where a document is decoded, at no cost: a number beyond them is no reading.
+Number = Annotated[float, msgspec.Meta(ge=-MAX_FLOAT, le=MAX_FLOAT)] | Unread
 Flag = bool | Unread
 
 

@@ -107,7 +107,7 @@ def memory(body: bytes | str) -> MemoryReading:
         answered=any_count or isinstance(facts.remap.failure, bool) or isinstance(facts.health.recovery, str),
         troubled=_troubled(facts, volatile),
         missing=_missing(facts, aggregate, volatile, spoilt),
-        optional=_optional(facts),
+        optional=_optional(facts, aggregate, volatile),
     )
 
 
@@ -133,7 +133,7 @@ def gpu_celsius(body: bytes | str | None) -> Number:
 
 _NO_STATIC = Static()
 _SPOILT_STATIC = Static(
-    _Identity(serial=UNPARSEABLE, name=UNPARSEABLE), _Modes(ecc_current=UNPARSEABLE), _Limits()
+    _Identity(serial=UNPARSEABLE, name=UNPARSEABLE), _Modes(ecc_current=UNPARSEABLE), _Limits(UNPARSEABLE)
 )
 
 
@@ -199,9 +199,12 @@ def says(reading: MemoryReading, reason: str) -> bool:
     return _says(reading.facts, reason)
 
 
+_KINDS = (("corrected", CORRECTED), ("uncorrected", UNCORRECTED))
+
+
 def _missing(facts: MemoryFacts, aggregate: Counts, volatile: Counts, spoilt: bool) -> dict[str, str]:
     missing: dict[str, str] = {}
-    for name, kind in (("corrected", CORRECTED), ("uncorrected", UNCORRECTED)):
+    for name, kind in _KINDS:
         if not (
             _known(aggregate, kind) or _known(volatile, kind) or _dram_only(facts, aggregate, volatile, name)
         ):
@@ -221,26 +224,46 @@ def _missing(facts: MemoryFacts, aggregate: Counts, volatile: Counts, spoilt: bo
 _NATURAL = frozenset({"not_read", "not_supported", "not_in_driver", "disabled"})
 
 
-def _optional(facts: MemoryFacts) -> tuple[str, ...]:
-    readings = (
+def trouble_of(name: str, value: object) -> str | None:
+    """«name: reason» of a reading that is unread though it should be there, else None."""
+    reason = _reason(value)
+    return f"{name}: {reason}" if reason and reason not in _NATURAL else None
+
+
+def _optional(facts: MemoryFacts, aggregate: Counts, volatile: Counts) -> tuple[str, ...]:
+    """What rules ask besides the needs. A need that another reading fills names what was not read of it."""
+    readings: list[tuple[str, object]] = [
         ("ecc.sram_threshold_exceeded", facts.ecc.sram_threshold_exceeded),
         ("health.inforom_valid", facts.health.inforom_valid),
-    )
-    return tuple(
-        f"{name}: {value.unread}"
-        for name, value in readings
-        if isinstance(value, Unread) and value.unread not in _NATURAL
-    )
+    ]
+    if _repair_known(facts):
+        remap, pages = facts.remap, facts.retired_pages
+        readings += [("remap.failure", remap.failure), ("remap.pending", remap.pending)]
+        readings.append(("retired_pages.pending", pages.pending))
+    sides = (("aggregate", facts.ecc.aggregate, aggregate), ("volatile", facts.ecc.volatile, volatile))
+    for name, kind in _KINDS:
+        known = [side for side in sides if _side_known(side[1], side[2], name, kind)]
+        for side in sides:
+            # Where neither is known the aggregate is a need, named as such.
+            if side not in known and (known or side[0] == "volatile"):
+                readings.append((f"ecc.{side[0]}.{name}", Unread(_count_reason(side[1], name))))
+    return tuple(text for text in (trouble_of(name, value) for name, value in readings) if text)
+
+
+def _side_known(read: ErrorCounts, counts: Counts, name: str, kind: tuple[int, int, int]) -> bool:
+    return _known(counts, kind) or _dram_alone(read, counts, name)
 
 
 def _dram_only(facts: MemoryFacts, aggregate: Counts, volatile: Counts, name: str) -> bool:
     """DRAM alone is enough where the card has no SRAM counter at all."""
-    where = CORRECTED[0] if name == "corrected" else UNCORRECTED[0]
-    sides = ((facts.ecc.aggregate, aggregate), (facts.ecc.volatile, volatile))
-    return any(
-        counts[where] is not None and _reason(getattr(read, f"sram_{name}")) == "not_supported"
-        for read, counts in sides
+    return _dram_alone(facts.ecc.aggregate, aggregate, name) or _dram_alone(
+        facts.ecc.volatile, volatile, name
     )
+
+
+def _dram_alone(read: ErrorCounts, counts: Counts, name: str) -> bool:
+    where = CORRECTED[0] if name == "corrected" else UNCORRECTED[0]
+    return counts[where] is not None and _reason(getattr(read, f"sram_{name}")) == "not_supported"
 
 
 def _count_reason(read: ErrorCounts, name: str) -> str:

@@ -10,11 +10,12 @@ no card that was hot for the period: heat that long always asks somebody to act.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lifecycle.core.history import CardHistory, HeatSample
+from lifecycle.core.quantities import plausible_celsius
 from lifecycle.core.rules.base import RuleSettings, Sourced
 from lifecycle.core.rules.view import CardView, NodeView
 from lifecycle.core.rules.words import number
@@ -157,12 +158,10 @@ def limit_of(view: CardView, sustained: RuleSettings) -> Sourced:
 
 
 def episodes(heat: Sequence[HeatSample], limit: float, gap: int) -> list[Episode]:
-    """The hot episodes of a series, oldest first. A sample that is no number counts as not taken."""
+    """The hot episodes of a series, oldest first. A sample no card can have counts as not taken."""
     found: list[Episode] = []
     joins = False
-    for sample in heat:
-        if not math.isfinite(sample.celsius):
-            continue
+    for sample in _moments(heat):
         if sample.celsius <= limit:
             if joins:
                 last = found[-1]
@@ -171,12 +170,28 @@ def episodes(heat: Sequence[HeatSample], limit: float, gap: int) -> list[Episode
             continue
         if joins and sample.at - found[-1].end <= gap:
             last = found[-1]
-            step = sample.at - last.end
-            found[-1] = Episode(last.start, sample.at, max(last.peak, sample.celsius), step or last.stands)
+            found[-1] = Episode(last.start, sample.at, max(last.peak, sample.celsius), sample.at - last.end)
         else:
             found.append(Episode(sample.at, sample.at, sample.celsius, gap))
         joins = True
     return found
+
+
+def _moments(heat: Sequence[HeatSample]) -> Iterator[HeatSample]:
+    """One plausible sample per time: of two of one moment the hotter, so that the other hides no heat."""
+    held: HeatSample | None = None
+    for sample in heat:
+        if not plausible_celsius(sample.celsius):
+            continue
+        if held is not None and held.at == sample.at:
+            if sample.celsius > held.celsius:
+                held = sample
+            continue
+        if held is not None:
+            yield held
+        held = sample
+    if held is not None:
+        yield held
 
 
 def _together(cards: Iterable[CardHeat], needed: int) -> tuple[list[Span], int]:

@@ -9,7 +9,7 @@ from lifecycle.core.quantities import ERROR_RATE, ERRORS, MS_PER_DAY, WINDOW_DAY
 from lifecycle.core.rules.base import Rule, RuleSettings, Trouble
 from lifecycle.core.rules.bodies import MemoryReading, memory
 from lifecycle.core.rules.view import CardView, Flagged, Reader
-from lifecycle.core.rules.words import above, number, times, when
+from lifecycle.core.rules.words import above, counted, number, times, when
 
 # Ranges that catch a slip of the pen, not opinions about health: no card counts beyond 64 bits.
 _ANY_COUNT = 2.0**64
@@ -26,7 +26,7 @@ def _ecc_monthly(view: CardView, settings: RuleSettings) -> Trouble | None:
     start, end = view.node.window_start, view.as_of
     corrected = errors(looks, CORRECTED, start, end)
     uncorrected = errors(looks, UNCORRECTED, start, end)
-    amount = Fraction(corrected.amount) + uncorrected.amount
+    amount = corrected.amount + uncorrected.amount
     if amount <= limit.number:
         return None
     return Trouble(
@@ -43,7 +43,7 @@ def _ecc_monthly(view: CardView, settings: RuleSettings) -> Trouble | None:
 
 
 def _looks(view: CardView) -> list[Look]:
-    """The looks a window needs, newest first: back to the first complete one before it.
+    """The looks a window needs, newest first: back to a reading before it of each counter that was read.
 
     Empty where nothing changed between complete looks, the case of almost every card.
     """
@@ -53,6 +53,7 @@ def _looks(view: CardView) -> list[Look]:
         return []
     looks: list[Look] = []
     changed = False
+    before: frozenset[int] = frozenset()
     for index in range(view.end - 1, -1, -1):
         sample = view.samples[index]
         reading = newest if index == view.end - 1 else memory(sample.memory)
@@ -62,17 +63,28 @@ def _looks(view: CardView) -> list[Look]:
             changed = True
         if reading.any_count:
             looks.append(Look(sample.at, sample.boot_id, reading.aggregate, reading.volatile))
-        if sample.at <= start and reading.counted:
+        if sample.at > start:
+            continue
+        if reading is newest and reading.counted:
+            break
+        before |= _read(reading)
+        if reading.counted and all(_read(look) <= before for look in looks):
             break
     return looks if changed else []
 
 
+def _read(look: Look | MemoryReading) -> frozenset[int]:
+    """Which of the six aggregate counters were read."""
+    return frozenset(where for where, value in enumerate(look.aggregate) if value is not None)
+
+
 def _ecc_reason(
-    view: CardView, corrected: Errors, uncorrected: Errors, amount: Fraction, limit: float
+    view: CardView, corrected: Errors, uncorrected: Errors, amount: Fraction | int, limit: float
 ) -> str:
     covered = max(corrected.covered_ms, uncorrected.covered_ms)
     parts = [
-        f"{times(above(amount, limit), 'memory ECC error')} in the {WINDOW_DAYS} days to {when(view.as_of)} "
+        f"{counted(amount, limit)} memory ECC {'error' if amount == 1 else 'errors'} in the {WINDOW_DAYS} "
+        f"days to {when(view.as_of)} "
         f"({_kind('corrected', corrected)}; {_kind('uncorrected', uncorrected)}); "
         f"the policy allows {number(limit)}.",
         f"{number(min(covered, WINDOW_MS) / MS_PER_DAY)} of {WINDOW_DAYS} days observed.",
@@ -91,8 +103,8 @@ def _ecc_reason(
 
 
 def _kind(name: str, found: Errors) -> str:
-    text = f"{name}: {number(found.dram)} DRAM, {number(found.sram)} SRAM"
-    return f"{text}, {number(found.unplaced)} not placed" if found.unplaced else text
+    text = f"{name}: {counted(found.dram)} DRAM, {counted(found.sram)} SRAM"
+    return f"{text}, {counted(found.unplaced)} not placed" if found.unplaced else text
 
 
 def _ecc_remedy(uncorrected: Errors) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lifecycle.core.facts import Unread
-from lifecycle.core.quantities import DURATION, MS_PER_DAY, Threshold
+from lifecycle.core.quantities import DURATION, MS_PER_DAY, Threshold, plausible_celsius
 from lifecycle.core.rules.base import Rule, RuleSettings, Trouble
-from lifecycle.core.rules.bodies import gpu_celsius
+from lifecycle.core.rules.bodies import gpu_celsius, trouble_of
 from lifecycle.core.rules.presence import SEATED_STATES
-from lifecycle.core.rules.view import HUNG, NOTHING_MISSING, CardView, Missing, NodeView
+from lifecycle.core.rules.view import NOTHING_MISSING, CardView, Missing, NodeView
 from lifecycle.core.rules.words import days, number, when
 
 # What a policy can need of a card → the reading that is named where nothing of it was read.
@@ -51,7 +51,8 @@ def missing(view: CardView) -> Missing:
         unread = _temperature(view)
         if unread is not None:
             needed.append(f"{NEEDS['gpu-temperature']}: {unread}")
-    return Missing(needed, newest.optional)
+    slowdown = trouble_of("limits.temperature_slowdown_c", view.static.limits.temperature_slowdown_c)
+    return Missing(needed, newest.optional if slowdown is None else (*newest.optional, slowdown))
 
 
 def _whole(view: CardView) -> str | None:
@@ -76,14 +77,17 @@ def _counts(need: str, text: str, has_ecc: bool) -> bool:
 
 
 def _temperature(view: CardView) -> str | None:
+    """Why the newest attempt gave no temperature; None where it did. What no card can have is no data."""
     read_at = view.card.last_read_at
     for sample in reversed(view.card.heat):
         if read_at is None or sample.at < read_at:
             break
-        if sample.at <= view.as_of:
+        if sample.at <= view.as_of and plausible_celsius(sample.celsius):
             return None
     celsius = gpu_celsius(view.card.live)
-    return celsius.unread if isinstance(celsius, Unread) else None
+    if isinstance(celsius, Unread):
+        return celsius.unread
+    return None if plausible_celsius(celsius) else "no_data"
 
 
 def _unread(view: CardView, settings: RuleSettings) -> Trouble | None:
@@ -132,8 +136,6 @@ def _unread_seats(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
     if node.resting:
         return
     for trouble in node.loose:
-        if trouble.outcome in HUNG or trouble.outcome == "lost":
-            continue
         seat = trouble.pci or "unknown"
         yield Trouble(
             action=settings.action,

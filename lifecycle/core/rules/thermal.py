@@ -94,6 +94,7 @@ def _node_cooling(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
     met = [(card.view.card, episode) for card in heat.cards.values() for episode in card.met]
     names = sorted({card.pci or card.uuid for card, _ in met})
     peak = max(episode.peak for _, episode in met)
+    lowest = min(card.limit.number for card in heat.cards.values() if card.met)
     longest = max(common.length for common in heat.together)
     single = not heat.lasting and all(episode.length == 0 for _, episode in met)
     yield Trouble(
@@ -104,7 +105,7 @@ def _node_cooling(node: NodeView, settings: RuleSettings) -> Iterable[Trouble]:
         since=heat.together[0].start,
         until=min(heat.together[-1].end, node.as_of),
         reason=f"{heat.most} of {times(heat.here, 'card')} {'was' if heat.most == 1 else 'were'} above "
-        f"{'its' if heat.most == 1 else 'their'} limit at the same time (up to {number(peak)} °C, "
+        f"{'its' if heat.most == 1 else 'their'} limit at the same time (up to {above(peak, lowest)} °C, "
         f"{'each in a single sample' if single else f'for up to {span(longest)}'}; "
         f"{'seat' if len(names) == 1 else 'seats'} {', '.join(names)}). "
         + (

@@ -153,8 +153,11 @@ NOTHING_MISSING = Missing([], ())
 
 
 class NodeView:
-    """One node at as-of. needs: what the policy must know of a card. heat: what the thermal rules work out
-    once for all its cards. resting: nobody expects the node to be read, or to hold all its cards.
+    """One node at as-of.
+
+    loose: seat troubles that no card in service answers for. needs: what the policy must know of a card.
+    heat: what the thermal rules work out once for all its cards. resting: nobody expects the node to be
+    read, or to hold all its cards.
     """
 
     __slots__ = (
@@ -184,12 +187,17 @@ class NodeView:
         used: set[str] = set()
         for card in history.cards:
             trouble = None
-            if by_seat and not card.present and card.pci and card.pci.lower() not in self.seated:
-                trouble = by_seat.get(card.pci.lower())
+            if by_seat and card.state not in RESTING and self._left(card):
+                seat = (card.pci or "").lower()
+                trouble = by_seat.get(seat)
                 if trouble is not None:
-                    used.add(card.pci.lower())
+                    used.add(seat)
             self.cards.append(CardView(card, self, trouble))
         self.loose = [t for t in history.troubles if t.pci is None or t.pci.lower() not in used]
+
+    def _left(self, card: CardHistory) -> bool:
+        """The card is listed no longer, and no other card in its seat."""
+        return not card.present and bool(card.pci) and (card.pci or "").lower() not in self.seated
 
     @property
     def nvml_state(self) -> str:

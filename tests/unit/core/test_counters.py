@@ -146,6 +146,32 @@ def test_parts_that_were_read_only_at_times_are_completed_by_the_total() -> None
     assert (found.dram, found.sram, found.unplaced, found.amount) == (60, 5, 0, 65)
 
 
+def corrected(at: int, parts: int | None, total: int | None) -> Look:
+    return look(at, Counts(parts, 0, None if parts is None else 0, 0, total, 0))
+
+
+@pytest.mark.parametrize(
+    ("looks", "amount"),
+    [
+        # Only the total counts: the parts stay at 0.
+        ([corrected(0, 0, 0), corrected(30, 0, 5000)], 5000),
+        # One look has the parts, the other the total: neither has grown against itself.
+        ([corrected(0, 0, None), corrected(30, None, 5000)], 0),
+        ([corrected(0, None, 5000), corrected(30, 0, None)], 0),
+        # A surplus of the total that is not always read is never new.
+        ([corrected(0, 0, 5000), corrected(10, 0, None), corrected(30, 0, 5000)], 0),
+        # The parts tell the first half, the total the second.
+        ([corrected(0, 0, None), corrected(10, 60, 60), corrected(30, None, 120)], 120),
+        # An error between reading the parts and the total of one look is one error.
+        ([corrected(0, 0, 0), corrected(10, 10, 11), corrected(30, 11, 11)], 11),
+    ],
+)
+def test_parts_and_total_together_lose_nothing_and_invent_nothing(looks: list[Look], amount: int) -> None:
+    assert errors(looks, CORRECTED, 0, 30).amount == amount
+    bound = at_most(looks)
+    assert bound is None or bound >= amount
+
+
 counts = st.builds(
     lambda dc, du, sc, su: Counts(dc, du, sc, su, dc + sc, du + su), *[st.integers(0, 9) for _ in range(4)]
 )

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from lifecycle.core.errors import Exit
-from lifecycle.core.findings import CardVerdict, NodeVerdict, PolicyStamp, Verdicts
-from lifecycle.core.outcome import exit_code
+from lifecycle.core.findings import CardVerdict, Finding, NodeVerdict, PolicyStamp, Verdicts
+from lifecycle.core.outcome import exit_code, unproven_nodes
 
 
 def card(verdict: str) -> CardVerdict:
@@ -54,3 +54,40 @@ def test_a_verdict_nobody_knows_is_treated_as_quarantine() -> None:
         verdicts(["ok"]), cards=[msgspec.structs.replace(card("ok"), verdict="melted")]
     )
     assert exit_code(strange) == Exit.ACTION_NEEDED
+
+
+def finding(rule: str, action: str) -> Finding:
+    raw = {
+        "id": rule, "rule": rule, "enforce": "act", "action": action, "observed": 1, "threshold": 1,
+        "unit": "", "since": None, "until": None, "reason": "", "remedy": "", "source": "",
+    }  # fmt: skip
+    return msgspec.convert(raw, Finding)
+
+
+@pytest.mark.parametrize("rule", ["unread", "node-unread", "stale"])
+def test_a_watched_node_of_which_something_is_unread_is_not_well(rule: str) -> None:
+    node = NodeVerdict("n0", "watch", [finding("card-hung", "watch"), finding(rule, "unknown")])
+    found = msgspec.structs.replace(verdicts(["ok"]), nodes=[node, NodeVerdict("n1", "ok", [])])
+    assert unproven_nodes(found) == 1
+    assert exit_code(found) == Exit.INCOMPLETE
+
+
+def test_a_reset_is_asked_for_before_anything_unread() -> None:
+    node = NodeVerdict("n0", "watch", [finding("unread", "unknown")])
+    found = msgspec.structs.replace(verdicts(["reset"]), nodes=[node])
+    assert (unproven_nodes(found), exit_code(found)) == (1, Exit.ACTION_NEEDED)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"complete": False}, Exit.INCOMPLETE),
+        ({"stale": True}, Exit.INCOMPLETE),
+        ({"complete": False, "state": "retired"}, Exit.WELL),
+        ({"findings": [finding("unread", "unknown")]}, Exit.INCOMPLETE),
+        ({}, Exit.WELL),
+    ],
+)
+def test_a_watched_card_that_was_not_read_whole_is_not_well(changes: dict[str, object], code: Exit) -> None:
+    one = msgspec.structs.replace(card("watch"), **changes)
+    assert exit_code(msgspec.structs.replace(verdicts(["ok"]), cards=[one])) == code

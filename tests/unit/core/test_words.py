@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from lifecycle.core.quantities import MS_PER_DAY
-from lifecycle.core.rules.words import above, days, times
+from lifecycle.core.rules.words import above, counted, days, times
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,19 @@ def test_what_is_above_a_limit_is_never_shown_as_the_limit() -> None:
     assert above(88.04, 88) == 88.04
     assert above(Fraction(1001, 10), 100) == 100.1
     assert above(137, 100) == 137
+    assert above(88.01, 87.96) == 88.01
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "said"),
+    [
+        (165, 100, "165"),
+        (Fraction(1651, 10), 100, "about 165"),
+        (Fraction(1004, 10), 100, "about 100.4"),
+        (Fraction(150, 1), 100, "about 150"),
+    ],
+)
+def test_a_number_in_proportion_is_about_and_a_whole_one_exact(
+    value: Fraction | int, limit: float, said: str
+) -> None:
+    assert counted(value, limit) == said

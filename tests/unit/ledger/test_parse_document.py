@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lifecycle.core.bounds import MAX_BYTES, MAX_CARDS, MAX_DEPTH, compact
 from lifecycle.core.errors import BadDocument, Exit
 from lifecycle.core.facts import Card, FactsDocument
-from lifecycle.core.ingest import Troubles, parse_document
+from lifecycle.core.ingest import DUPLICATE, Troubles, parse_document
 from lifecycle.core.times import parse_iso
 
 AT = "2026-01-01T00:00:00Z"
@@ -113,6 +113,68 @@ def test_node_and_time_that_were_given_win_and_are_noted() -> None:
     assert (plain.document_at, plain.notes) == (None, ())
 
 
+def test_the_first_and_the_last_time_are_taken() -> None:
+    for text in ("1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"):
+        assert json.loads(parse_document(encode(observed_at=text)).live).get("document") is None
+
+
+def test_numbers_up_to_the_bound_are_taken_and_digits_in_text_are_no_number() -> None:
+    entry = card(
+        pcie={"gen": 2**64 - 1, "width": 16},
+        power={"draw_w": 1e15},
+        later=[1.5e10, 1e-300, "9" * 400, ":1e99,1e99", {"7" * 30: 0}],
+    )
+    assert len(parse_document(encode(entry)).cards) == 1
+
+
+def test_a_card_shown_twice_costs_only_its_second_entry() -> None:
+    parsed = parse_document(
+        encode(card("GPU-a"), card("GPU-b"), card("GPU-a", seat={"pci": "0000:03:00.0"}), card("GPU-c"))
+    )
+    assert [entry.uuid for entry in parsed.cards] == ["GPU-a", "GPU-b", "GPU-c"]
+    assert [entry.pci for entry in parsed.cards] == [None] * 3
+    troubles = msgspec.json.decode(parsed.troubles or "", type=Troubles)
+    assert troubles.cards == {}
+    assert troubles.seats == [("0000:03:00.0", DUPLICATE, "cards[0] has the same UUID GPU-a")]
+    assert parsed.notes == ("cards[2] was not taken for a card: cards[0] has the same UUID GPU-a",)
+    assert list(json.loads(parsed.live)["unidentified"]) == ["2"]
+
+
+NO_ANSWER = [
+    "",
+    "0",
+    "000000000",
+    " ",
+    "N/A",
+    "[N/A]",
+    "n/a ",
+    "Unknown",
+    "[Unknown Error]",
+    "[Not Supported]",
+]
+
+
+@pytest.mark.parametrize("text", NO_ANSWER)
+def test_a_serial_that_says_none_is_no_serial(text: str) -> None:
+    entry = {"identity": {"uuid": "GPU-a", "serial": text}}
+    (only,) = parse_document(encode(entry)).cards
+    assert only.serial is None
+    assert json.loads(only.static)["identity"]["serial"] == text
+
+
+@pytest.mark.parametrize("text", [*NO_ANSWER, "GPU-00000000-0000-0000-0000-000000000000"])
+def test_a_uuid_that_says_none_makes_the_entry_one_without_uuid(text: str) -> None:
+    parsed = parse_document(encode(card(text), card(text), card("GPU-b")))
+    assert [entry.uuid for entry in parsed.cards] == ["GPU-b"]
+    assert list(json.loads(parsed.live)["unidentified"]) == ["0", "1"]
+    assert parsed.notes == ()
+
+
+def test_a_serial_that_only_looks_odd_is_kept() -> None:
+    (only,) = parse_document(encode({"identity": {"uuid": "GPU-a", "serial": "0320-0"}})).cards
+    assert only.serial == "0320-0"
+
+
 DEEP = b'{"a":' * 40 + b"1" + b"}" * 40
 REFUSED = [
     (b"", "it is not JSON"),
@@ -136,7 +198,9 @@ REFUSED = [
     (encode(card(pcie={"gen": 0})).replace(b'"gen": 0', b'"gen": ' + b"9" * 5000), "out of range"),
     (encode(card(health={"recovery": None})), r"got `null` - at `\$.cards\[0\].health.recovery`"),
     (encode(card(ecc=[])), r"got `array` - at `\$.cards\[0\].ecc`"),
-    (encode(card("GPU-a"), card("GPU-b"), card("GPU-a")), r"cards\[0\] and cards\[2\] have the same UUID"),
+    (encode(card(power={"draw_w": 10**16})), r"Expected `float` <= 1000000000000000.0 - at `.*power"),
+    (encode(card(temperature={"gpu_c": -1e300})), r"Expected `float` >= -1000000000000000.0 - at `.*temp"),
+    (encode(host={"log": [{"text": "Xid", "at": 2e15}]}), r"Expected `float` <= 1000000000000000.0"),
     (encode(card("GPU-\x1b[2J")), r"cards\[0\].identity.uuid «GPU-�\[2J» is not at most 128 printable"),
     (encode(card("G" * 129)), r"cards\[0\].identity.uuid «GGG"),
     (encode(card(seat={"pci": "a\nb"})), r"cards\[0\].seat.pci «a�b»"),
@@ -156,8 +220,10 @@ REFUSED = [
     (encode(node=7), r"got `int` - at `\$.node`"),
     (encode(observed_at="yesterday"), "its time «yesterday» is not ISO 8601 with a time zone"),
     (encode(observed_at="2026-01-01T00:00:00"), "is not ISO 8601 with a time zone"),
-    (encode(observed_at="1969-12-31T23:59:59Z"), "lies before 1970"),
-    (encode(observed_at="0001-01-01T00:00:00+23:59"), "before 1970|not ISO 8601"),
+    (encode(observed_at="1969-12-31T23:59:59Z"), "from 1970 to 9999 in UTC"),
+    (encode(observed_at="0001-01-01T00:00:00+23:59"), "from 1970 to 9999"),
+    (encode(observed_at="9999-12-31T23:59:59.999-12:00"), "from 1970 to 9999"),
+    (encode(observed_at="9999-12-31T23:59:59.999999-00:01"), "from 1970 to 9999"),
     (b'{"schema":"facts/1","node":"\\ud800","observed_at":"' + AT.encode() + b'"}', "it is not JSON"),
     (encode(host={"x": 0}).replace(b'"x": 0', b'"x": "\xff"'), "it is not UTF-8"),
 ]  # fmt: skip
