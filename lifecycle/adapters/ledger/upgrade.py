@@ -114,9 +114,11 @@ def bring_up_to_date(engine: Engine, *, create: bool) -> None:
 
 def _format_of(connection: Connection) -> str | None:
     """The revision of the ledger, None where the database is empty."""
-    if inspect(connection).has_table(version.name):
+    # One question: between two, another process may have made the ledger.
+    names = inspect(connection).get_table_names()
+    if version.name in names:
         return connection.execute(select(version.c.version_num)).scalar_one_or_none()
-    if inspect(connection).get_table_names():
+    if names:
         raise foreign(shown_url(connection.engine.url))
     return None
 

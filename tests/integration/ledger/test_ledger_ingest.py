@@ -134,6 +134,7 @@ def test_every_document_is_given_back_with_what_the_program_does_not_know(ledger
         reach="ok",
         reach_detail="all well",
         simulated=True,
+        non_production=True,
         pool="train",
         expected_cards=3,
         reader={"name": "probe", "version": "9", "flavour": "new"},

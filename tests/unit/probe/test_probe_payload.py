@@ -30,9 +30,18 @@ def interpreters(*versions: str) -> list[Any]:
     for version in versions:
         named = shutil.which(f"python{version}")
         built = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python{version}"))
-        found += [(str(built[0]), version)] if built else [(named, version)] if named else []
+        path = str(built[0]) if built else named
+        if path is not None and is_that_python(path, version):
+            found.append((path, version))
     own = (sys.executable, f"none-of-{'-'.join(versions)}-here-so-this-one")
     return [pytest.param(path, id=name) for path, name in found or [own]]
+
+
+def is_that_python(path: str, version: str) -> bool:
+    """Whether it runs at all: a version manager's stand-in may be on PATH without the version behind it."""
+    ask = "import sys; sys.stdout.write('.'.join(map(str, sys.version_info[:2])))"
+    done = started([path, "-c", ask], b"")
+    return done.returncode == 0 and done.stdout.decode() == version
 
 
 def started(command: list[str], data: bytes) -> subprocess.CompletedProcess[bytes]:
